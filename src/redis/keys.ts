@@ -162,11 +162,6 @@ export function wakeChannel(prefix: string, bucket: number, serverId: string): s
   return `${prefix}:{${bucket}}:wake:${serverId}`;
 }
 
-/** The only key of a dictionary of the first layout in the scripts' KEYS. The scripts derive the other keys from it. */
-export function dictionaryKey(prefix: string, name: string): string {
-  return `${prefix}:{${bucketOf(name)}}:d:meta:${name}`;
-}
-
 /** The key of the sorted list of all dictionary names. */
 export function dictionaryNamesKey(prefix: string): string {
   return `${prefix}:{dictionaries}:names`;

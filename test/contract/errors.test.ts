@@ -35,7 +35,6 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   NEVER_FITS: [status.FAILED_PRECONDITION, undefined],
   REQUEST_FINISHED: [status.FAILED_PRECONDITION, undefined],
   SEMAPHORE_IN_USE: [status.FAILED_PRECONDITION, undefined],
-  DICTIONARY_OUTDATED: [status.FAILED_PRECONDITION, undefined],
   QUEUE_FULL: [status.RESOURCE_EXHAUSTED, 1000],
   QUOTA_EXCEEDED: [status.RESOURCE_EXHAUSTED, 1000],
   OVERLOADED: [status.RESOURCE_EXHAUSTED, 1000],

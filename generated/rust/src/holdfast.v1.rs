@@ -315,13 +315,6 @@ pub enum ErrorReason {
     ///    - Retry: helps, after the delay in RetryInfo.
     ///    - Client: retry after the delay, with fewer calls at a time.
     Overloaded = 28,
-    /// The dictionary was made by an older version of the server, in a format that this server does not read.
-    ///
-    ///    - Code: FAILED_PRECONDITION.
-    ///    - Metadata: none.
-    ///    - Retry: does not help.
-    ///    - Client: delete the dictionary, and import its entries again.
-    DictionaryOutdated = 29,
     /// The server is loading the dictionary, and the call could not wait until the end of the load.
     ///
     ///    - Code: UNAVAILABLE.
@@ -376,7 +369,6 @@ impl ErrorReason {
             Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
             Self::Internal => "ERROR_REASON_INTERNAL",
             Self::Overloaded => "ERROR_REASON_OVERLOADED",
-            Self::DictionaryOutdated => "ERROR_REASON_DICTIONARY_OUTDATED",
             Self::DictionaryLoading => "ERROR_REASON_DICTIONARY_LOADING",
             Self::SessionSilent => "ERROR_REASON_SESSION_SILENT",
         }
@@ -413,7 +405,6 @@ impl ErrorReason {
             "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
             "ERROR_REASON_INTERNAL" => Some(Self::Internal),
             "ERROR_REASON_OVERLOADED" => Some(Self::Overloaded),
-            "ERROR_REASON_DICTIONARY_OUTDATED" => Some(Self::DictionaryOutdated),
             "ERROR_REASON_DICTIONARY_LOADING" => Some(Self::DictionaryLoading),
             "ERROR_REASON_SESSION_SILENT" => Some(Self::SessionSilent),
             _ => None,
@@ -1164,9 +1155,8 @@ pub mod autocomplete_service_client {
     /// How current answers are. Before each answer the server asks the store for changes, so all servers see
     /// a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
     ///
-    /// Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-    /// also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-    /// STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    /// Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+    /// with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     /// OUTCOME_UNKNOWN.
     #[derive(Debug, Clone)]
     pub struct AutocompleteServiceClient<T> {

@@ -30,13 +30,6 @@ export function dictionaryExists(name: string, { accents, typos }: Profile): Hol
   );
 }
 
-export function dictionaryOutdated(name: string): HoldfastError {
-  return new HoldfastError(
-    'DICTIONARY_OUTDATED',
-    `${dictionaryText(name)} was made by an older version of this server, in a format that this server does not read; delete the dictionary, and import its entries again`,
-  );
-}
-
 export function dictionaryTooNew(name: string, format: number): HoldfastError {
   return new HoldfastError(
     'NOT_IMPLEMENTED',
@@ -86,15 +79,13 @@ export function missingDictionary(name: string, missing: Missing): HoldfastError
   switch (missing.kind) {
     case 'unknown':
       return noSuchDictionary(name);
-    case 'outdated':
-      return dictionaryOutdated(name);
     case 'too-new':
       return dictionaryTooNew(name, missing.format);
   }
 }
 
 export function isMissing(answer: object): answer is Missing {
-  return 'kind' in answer && ['unknown', 'outdated', 'too-new'].includes(answer.kind as string);
+  return 'kind' in answer && ['unknown', 'too-new'].includes(answer.kind as string);
 }
 
 /** Throws the caller's error if the dictionary cannot be used. */

@@ -22,11 +22,7 @@ export interface TooNew {
 }
 
 /** The dictionary does not exist, or this server cannot read its format. */
-export type Missing =
-  | { readonly kind: 'unknown' }
-  /** A dictionary in the layout of the first design. Such a dictionary can only be deleted. */
-  | { readonly kind: 'outdated' }
-  | TooNew;
+export type Missing = { readonly kind: 'unknown' } | TooNew;
 
 /** The dictionary exists with another profile. */
 export interface OtherProfile {

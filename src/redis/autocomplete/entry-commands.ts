@@ -3,7 +3,6 @@ import {
   entriesCreate,
   entriesDelete,
   entriesDrop,
-  entriesDropOutdated,
   entriesFinish,
   entriesImportAbandon,
   entriesImportCommit,
@@ -44,7 +43,6 @@ export const scripts = {
   commitImport: script(entriesImportCommit),
   abandonImport: script(entriesImportAbandon),
   drop: script(entriesDrop),
-  dropOutdated: script(entriesDropOutdated),
   sweep: script(entriesSweep),
 };
 

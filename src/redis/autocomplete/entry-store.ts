@@ -42,7 +42,6 @@ import {
   type SweepOutcome,
 } from './entry-replies';
 import { EntryWrites, partlyDone } from './entry-writes';
-import { OutdatedDictionaries } from './outdated-dictionaries';
 
 export { entryScripts } from './entry-commands';
 
@@ -54,8 +53,6 @@ export interface EntryStoreOptions {
   readonly clock: Clock;
 }
 
-const OUTDATED: Missing = { kind: 'outdated' };
-
 /** The entries of dictionaries in Redis. scripts/entries/shared/dictionary.lua describes the keys. */
 export class RedisEntryStore implements EntryStore {
   private readonly on: EntryCommands;
@@ -63,7 +60,6 @@ export class RedisEntryStore implements EntryStore {
   private readonly writes: EntryWrites;
   private readonly feed: EntryFeed;
   private readonly imports: EntryImports;
-  private readonly outdated: OutdatedDictionaries;
 
   private readonly replica: RedisConnection | undefined;
 
@@ -75,11 +71,9 @@ export class RedisEntryStore implements EntryStore {
     this.writes = new EntryWrites(this.on, bulk);
     this.feed = new EntryFeed(this.on, clock);
     this.imports = new EntryImports(this.on, bulk);
-    this.outdated = new OutdatedDictionaries(commands, prefix);
   }
 
   async create(name: string, profile: Profile, owner = ''): Promise<Ok | OtherProfile | Missing> {
-    if (await this.isOutdated(name)) return OUTDATED;
     const read = confirmed(this.on.keyOf(name), readCreate, ({ kind }) => kind === 'ok');
     const args = [profileText(profile), newGenerationId(), newWriteId(), owner];
     const created = await this.on.runTimed(scripts.create, name, args, read);
@@ -88,11 +82,11 @@ export class RedisEntryStore implements EntryStore {
   }
 
   put(name: string, entries: readonly StoredEntry[]): Promise<Ok | Missing> {
-    return this.unlessOutdated(name, this.writes.put(name, entries));
+    return this.writes.put(name, entries);
   }
 
   delete(name: string, entryIds: readonly string[]): Promise<(Ok & { deleted: number }) | Missing> {
-    return this.unlessOutdated(name, this.writes.delete(name, entryIds));
+    return this.writes.delete(name, entryIds);
   }
 
   select(
@@ -100,23 +94,22 @@ export class RedisEntryStore implements EntryStore {
     entryId: string,
     count: number,
   ): Promise<(Ok & { count: number | undefined }) | Missing> {
-    return this.unlessOutdated(name, this.writes.select(name, entryId, count));
+    return this.writes.select(name, entryId, count);
   }
 
   head(name: string): Promise<Head | Missing> {
-    const head = this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
-    return this.unlessOutdated(name, head);
+    return this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
   }
 
   writesAfter(
     name: string,
     after: { readonly generationId: string; readonly version: number; readonly tail: string },
   ): Promise<Writes | Gap | Missing> {
-    return this.unlessOutdated(name, this.feed.writesAfter(name, after));
+    return this.feed.writesAfter(name, after);
   }
 
   startLoad(name: string, source: LoadSource = 'primary'): Promise<LoadStart | Missing> {
-    return this.unlessOutdated(name, this.load(source, scripts.startLoad, name, [], readLoadStart));
+    return this.load(source, scripts.startLoad, name, [], readLoadStart);
   }
 
   readBuckets(
@@ -129,7 +122,7 @@ export class RedisEntryStore implements EntryStore {
   }
 
   inspect(name: string): Promise<(Ok & StoredDictionary) | Missing> {
-    return this.unlessOutdated(name, this.on.run(scripts.inspect, name, [], readInspect));
+    return this.on.run(scripts.inspect, name, [], readInspect);
   }
 
   async startImport(
@@ -139,7 +132,6 @@ export class RedisEntryStore implements EntryStore {
     defaultProfile: Profile,
     owner = '',
   ): Promise<Ok | OtherProfile | { readonly kind: 'busy' } | Missing> {
-    if (await this.isOutdated(name)) return OUTDATED;
     return this.imports.start(name, importId, profile, defaultProfile, owner);
   }
 
@@ -160,21 +152,11 @@ export class RedisEntryStore implements EntryStore {
   async drop(name: string): Promise<boolean | TooNew> {
     const dropped = await this.on.runTimed(scripts.drop, name, [newWriteId()], readDrop);
     if (dropped.kind === 'ok') return true;
-    if (dropped.kind === 'too-new') return dropped;
-    return (await this.isOutdated(name)) && this.dropOutdated(name);
+    return dropped.kind === 'too-new' && dropped;
   }
 
-  async sweep(name: string): Promise<SweepOutcome> {
-    const outcome = await this.on.run(scripts.sweep, name, [], readSweep);
-    if (outcome !== 'gone') return outcome;
-    switch (await this.outdated.state(name)) {
-      case 'absent':
-        return 'gone';
-      case 'exists':
-        return 'clean';
-      case 'rest':
-        return (await this.outdated.dropStep(name)) ? 'more' : 'gone';
-    }
+  sweep(name: string): Promise<SweepOutcome> {
+    return this.on.run(scripts.sweep, name, [], readSweep);
   }
 
   register(name: string): Promise<void> {
@@ -224,30 +206,6 @@ export class RedisEntryStore implements EntryStore {
       }
     }
     return this.on.run(one, name, args, (reply) => read(reply, 'primary'));
-  }
-
-  /** Names a dictionary of the first layout, which the scripts do not find. */
-  private async unlessOutdated<T extends { readonly kind: string }>(
-    name: string,
-    call: Promise<T>,
-  ): Promise<T | Missing> {
-    const answer = await call;
-    return answer.kind === 'unknown' && (await this.isOutdated(name)) ? OUTDATED : answer;
-  }
-
-  /** The first step ends the dictionary. The other steps remove its keys. */
-  private async dropOutdated(name: string): Promise<true> {
-    let isMore = await this.outdated.dropStep(name);
-    while (isMore) {
-      isMore = await this.outdated.dropStep(name).catch((error: unknown) => {
-        throw partlyDone(error);
-      });
-    }
-    return true;
-  }
-
-  private async isOutdated(name: string): Promise<boolean> {
-    return (await this.outdated.state(name)) === 'exists';
   }
 
   private namesOf(owner: string): DictionaryNames {

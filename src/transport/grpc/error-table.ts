@@ -25,7 +25,6 @@ export const ERROR_TABLE: Readonly<Record<Reason, ErrorRow>> = {
   NEVER_FITS: { code: status.FAILED_PRECONDITION },
   REQUEST_FINISHED: { code: status.FAILED_PRECONDITION },
   SEMAPHORE_IN_USE: { code: status.FAILED_PRECONDITION },
-  DICTIONARY_OUTDATED: { code: status.FAILED_PRECONDITION },
   QUEUE_FULL: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
   QUOTA_EXCEEDED: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
   OVERLOADED: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },

@@ -55,11 +55,6 @@ const OTHER_WRITES: Calls = {
 const MISSING: readonly (readonly [Missing, string, RegExp])[] = [
   [{ kind: 'unknown' }, 'NO_SUCH_DICTIONARY', /^dictionary "towns" does not exist; create or import it$/],
   [
-    { kind: 'outdated' },
-    'DICTIONARY_OUTDATED',
-    /^dictionary "towns" was made by an older version of this server, .*; delete the dictionary, and import its entries again$/,
-  ],
-  [
     { kind: 'too-new', format: 7 },
     'NOT_IMPLEMENTED',
     /^dictionary "towns" was made by a newer version of this server, in format 7; use a newer server$/,

@@ -64,9 +64,8 @@ class AutocompleteServiceStub:
     How current answers are. Before each answer the server asks the store for changes, so all servers see
     a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-    also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-    STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+    with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 
@@ -343,9 +342,8 @@ class AutocompleteServiceAsyncStub:
     How current answers are. Before each answer the server asks the store for changes, so all servers see
     a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-    also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-    STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+    with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 
@@ -621,9 +619,8 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
     How current answers are. Before each answer the server asks the store for changes, so all servers see
     a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
 
-    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-    also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-    STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+    Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+    with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
     OUTCOME_UNKNOWN.
     """
 

@@ -294,14 +294,6 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Retry: helps, after the delay in RetryInfo.
       - Client: retry after the delay, with fewer calls at a time.
     """
-    ERROR_REASON_DICTIONARY_OUTDATED: _ErrorReason.ValueType  # 29
-    """The dictionary was made by an older version of the server, in a format that this server does not read.
-
-      - Code: FAILED_PRECONDITION.
-      - Metadata: none.
-      - Retry: does not help.
-      - Client: delete the dictionary, and import its entries again.
-    """
     ERROR_REASON_DICTIONARY_LOADING: _ErrorReason.ValueType  # 30
     """The server is loading the dictionary, and the call could not wait until the end of the load.
 
@@ -611,14 +603,6 @@ The call was certainly *not* carried out. Renewals and releases never get this r
   - Metadata: `limit`, if the number of calls on the connection is the reason.
   - Retry: helps, after the delay in RetryInfo.
   - Client: retry after the delay, with fewer calls at a time.
-"""
-ERROR_REASON_DICTIONARY_OUTDATED: ErrorReason.ValueType  # 29
-"""The dictionary was made by an older version of the server, in a format that this server does not read.
-
-  - Code: FAILED_PRECONDITION.
-  - Metadata: none.
-  - Retry: does not help.
-  - Client: delete the dictionary, and import its entries again.
 """
 ERROR_REASON_DICTIONARY_LOADING: ErrorReason.ValueType  # 30
 """The server is loading the dictionary, and the call could not wait until the end of the load.

@@ -4328,9 +4328,8 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  * How current answers are. Before each answer the server asks the store for changes, so all servers see
  * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
  *
- * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
- * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
- * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+ * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
  * OUTCOME_UNKNOWN.
  */
 export type AutocompleteServiceService = typeof AutocompleteServiceService;

@@ -326,15 +326,6 @@ export enum ErrorReason {
    */
   ERROR_REASON_OVERLOADED = 28,
   /**
-   * ERROR_REASON_DICTIONARY_OUTDATED - The dictionary was made by an older version of the server, in a format that this server does not read.
-   *
-   *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: none.
-   *   - Retry: does not help.
-   *   - Client: delete the dictionary, and import its entries again.
-   */
-  ERROR_REASON_DICTIONARY_OUTDATED = 29,
-  /**
    * ERROR_REASON_DICTIONARY_LOADING - The server is loading the dictionary, and the call could not wait until the end of the load.
    *
    *   - Code: UNAVAILABLE.
@@ -418,8 +409,6 @@ export function errorReasonToJSON(object: ErrorReason): string {
       return "ERROR_REASON_INTERNAL";
     case ErrorReason.ERROR_REASON_OVERLOADED:
       return "ERROR_REASON_OVERLOADED";
-    case ErrorReason.ERROR_REASON_DICTIONARY_OUTDATED:
-      return "ERROR_REASON_DICTIONARY_OUTDATED";
     case ErrorReason.ERROR_REASON_DICTIONARY_LOADING:
       return "ERROR_REASON_DICTIONARY_LOADING";
     case ErrorReason.ERROR_REASON_SESSION_SILENT:

@@ -41,9 +41,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
  * How current answers are. Before each answer the server asks the store for changes, so all servers see
  * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
- * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
- * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
- * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+ * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
  * OUTCOME_UNKNOWN.
  * </pre>
  */
@@ -603,9 +602,8 @@ public final class AutocompleteServiceGrpc {
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
    * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -893,9 +891,8 @@ public final class AutocompleteServiceGrpc {
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
    * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -947,9 +944,8 @@ public final class AutocompleteServiceGrpc {
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
    * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -1263,9 +1259,8 @@ public final class AutocompleteServiceGrpc {
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
    * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */
@@ -1504,9 +1499,8 @@ public final class AutocompleteServiceGrpc {
    * the deadline. After this time the call or query ends with DICTIONARY_LOADING, and the load continues.
    * How current answers are. Before each answer the server asks the store for changes, so all servers see
    * a change as soon as the call that made the change has ended. `max_staleness` allows older answers.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. Every call with a dictionary can
-   * also end with DICTIONARY_OUTDATED, except DeleteDictionary. A call that writes can also end with
-   * STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
    * OUTCOME_UNKNOWN.
    * </pre>
    */

@@ -447,19 +447,6 @@ public enum ErrorReason
   ERROR_REASON_OVERLOADED(28),
   /**
    * <pre>
-   * The dictionary was made by an older version of the server, in a format that this server does not read.
-   *
-   *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: none.
-   *   - Retry: does not help.
-   *   - Client: delete the dictionary, and import its entries again.
-   * </pre>
-   *
-   * <code>ERROR_REASON_DICTIONARY_OUTDATED = 29;</code>
-   */
-  ERROR_REASON_DICTIONARY_OUTDATED(29),
-  /**
-   * <pre>
    * The server is loading the dictionary, and the call could not wait until the end of the load.
    *
    *   - Code: UNAVAILABLE.
@@ -910,19 +897,6 @@ public enum ErrorReason
   public static final int ERROR_REASON_OVERLOADED_VALUE = 28;
   /**
    * <pre>
-   * The dictionary was made by an older version of the server, in a format that this server does not read.
-   *
-   *   - Code: FAILED_PRECONDITION.
-   *   - Metadata: none.
-   *   - Retry: does not help.
-   *   - Client: delete the dictionary, and import its entries again.
-   * </pre>
-   *
-   * <code>ERROR_REASON_DICTIONARY_OUTDATED = 29;</code>
-   */
-  public static final int ERROR_REASON_DICTIONARY_OUTDATED_VALUE = 29;
-  /**
-   * <pre>
    * The server is loading the dictionary, and the call could not wait until the end of the load.
    *
    *   - Code: UNAVAILABLE.
@@ -1005,7 +979,6 @@ public enum ErrorReason
       case 26: return ERROR_REASON_NOT_IMPLEMENTED;
       case 27: return ERROR_REASON_INTERNAL;
       case 28: return ERROR_REASON_OVERLOADED;
-      case 29: return ERROR_REASON_DICTIONARY_OUTDATED;
       case 30: return ERROR_REASON_DICTIONARY_LOADING;
       case 31: return ERROR_REASON_SESSION_SILENT;
       default: return null;

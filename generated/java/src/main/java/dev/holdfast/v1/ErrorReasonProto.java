@@ -25,7 +25,7 @@ public final class ErrorReasonProto {
   static {
     java.lang.String[] descriptorData = {
       "\n\036holdfast/v1/error_reason.proto\022\013holdfa" +
-      "st.v1*\222\010\n\013ErrorReason\022\034\n\030ERROR_REASON_UN" +
+      "st.v1*\224\010\n\013ErrorReason\022\034\n\030ERROR_REASON_UN" +
       "SPECIFIED\020\000\022\036\n\032ERROR_REASON_INVALID_FIEL" +
       "D\020\001\022!\n\035ERROR_REASON_REQUEST_MISMATCH\020\002\022\032" +
       "\n\026ERROR_REASON_CONTENDED\020\003\022\033\n\027ERROR_REAS" +
@@ -48,14 +48,14 @@ public final class ErrorReasonProto {
       "EASON_BAD_CREDENTIAL\020\030\022\034\n\030ERROR_REASON_N" +
       "OT_ALLOWED\020\031\022 \n\034ERROR_REASON_NOT_IMPLEME" +
       "NTED\020\032\022\031\n\025ERROR_REASON_INTERNAL\020\033\022\033\n\027ERR" +
-      "OR_REASON_OVERLOADED\020\034\022$\n ERROR_REASON_D" +
-      "ICTIONARY_OUTDATED\020\035\022#\n\037ERROR_REASON_DIC" +
-      "TIONARY_LOADING\020\036\022\037\n\033ERROR_REASON_SESSIO" +
-      "N_SILENT\020\037B\222\001\n\017dev.holdfast.v1B\020ErrorRea" +
-      "sonProtoP\001Z&holdfast.dev/go/holdfast/v1;" +
-      "holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002" +
-      "\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1b" +
-      "\006proto3"
+      "OR_REASON_OVERLOADED\020\034\022#\n\037ERROR_REASON_D" +
+      "ICTIONARY_LOADING\020\036\022\037\n\033ERROR_REASON_SESS" +
+      "ION_SILENT\020\037\"\004\010\035\020\035* ERROR_REASON_DICTION" +
+      "ARY_OUTDATEDB\222\001\n\017dev.holdfast.v1B\020ErrorR" +
+      "easonProtoP\001Z&holdfast.dev/go/holdfast/v" +
+      "1;holdfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1" +
+      "\342\002\027Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

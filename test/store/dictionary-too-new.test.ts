@@ -1,9 +1,7 @@
 import type { Profile } from '../../src/engine/autocomplete/suggestion';
 import { HoldfastError } from '../../src/engine/errors';
-import { dictionaryKey } from '../../src/redis/keys';
 import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
 import { pageOf } from '../support/dictionary-questions';
-import { PREFIX } from '../support/entries-fixture';
 import { ANYBODY } from '../support/anybody';
 
 const PROFILE: Profile = { accents: 'dropped', typos: true };
@@ -36,40 +34,6 @@ const calls = (name: string): (() => Promise<unknown>)[] => [
   () => fixture.engine.createDictionary(name, PROFILE),
   () => fixture.engine.getDictionary(name),
 ];
-
-describe('a dictionary of the first layout', () => {
-  /** Writes the key that marks such a dictionary. */
-  async function outdated(): Promise<string> {
-    const name = fixture.name();
-    await fixture.redis.command('HSET', dictionaryKey(PREFIX, name), 'live', '1', 'profile', 'dt2');
-    await fixture.store.register(name);
-    return name;
-  }
-
-  it('answers DICTIONARY_OUTDATED to every call except its deletion', async () => {
-    const name = await outdated();
-    for (const call of calls(name)) {
-      expect(await refusalOf(call)).toMatch(/^DICTIONARY_OUTDATED: .*delete the dictionary/);
-    }
-    expect(fixture.server.indexes.stateOf(name).loadState).toBe('not-loaded');
-  });
-
-  it('is not listed, and does not hide other dictionaries in the list', async () => {
-    const name = await outdated();
-    const page = await fixture.engine.listDictionaries(name, 10, '', ANYBODY);
-    expect(page).toEqual({ dictionaries: [], nextPageToken: '' });
-  });
-
-  it('can be deleted and created anew', async () => {
-    const name = await outdated();
-    const { engine, otherEngine } = fixture;
-    expect(await engine.deleteDictionary(name)).toBe(true);
-    await engine.createDictionary(name, PROFILE);
-    await engine.putEntries(name, storedOf(entry('1', 'עִבְרִית')));
-    const { suggestions } = await pageOf(otherEngine, { dictionary: name, query: 'עברית' });
-    expect(suggestions).toMatchObject([{ entryId: '1', kind: 'exact' }]);
-  });
-});
 
 it('a dictionary in a newer format answers NOT_IMPLEMENTED to every call, also if its index was loaded', async () => {
   const name = fixture.name();
