@@ -1,8 +1,9 @@
 /** The names of this package for the fields and the advice in the texts of a server. Longer phrases first. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['repeat the call with the same request_id', 'call again'],
-  [' with a new request_id', ''],
   ['use a new request_id', 'call again'],
+  ['open a second session with another client_id', 'use a second client'],
+  ['update.metadata_update.entries', 'metadata'],
   ['wait_timeout', 'wait'],
   ['permit_count', 'permits'],
   ['initial_limit', 'limit'],
@@ -17,11 +18,16 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['typo_matching', 'typos'],
 ]);
 
-/** The commands of a session before a field, names in quotes, which stay, and what has another name here. */
+/** Names in quotes, which stay. */
+const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
+/** The commands before a field. */
+const COMMANDS = '\\b(?:acquire_lock|acquire_permits|start|suggest)\\.(?=[a-z_]+\\b)';
+/** The ids that this package itself repeats or renews. */
+const IDS = ' with (?:a new request_id|the same lease_id|request_id [0-9A-Za-z-]+)\\b';
 const PARTS = new RegExp(
-  `"(?:[^"\\\\]|\\\\.)*"|\\b(?:acquire_lock|acquire_permits|start)\\.(?=[a-z_]+\\b)|${[...NAMES.keys()]
-    .map((name) => (name.startsWith(' ') ? `${name}\\b` : `\\b${name}\\b`))
-    .join('|')}`,
+  [QUOTED, COMMANDS, IDS, ...[...NAMES.keys()].map((name) => `\\b${name.replaceAll('.', '\\.')}\\b`)].join(
+    '|',
+  ),
   'g',
 );
 

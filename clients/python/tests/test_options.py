@@ -27,8 +27,25 @@ class ServerTexts(unittest.TestCase):
             ("acquire_permits.permit_count must be at least 1", "permits must be at least 1"),
             ("acquire with initial_limit", "acquire with limit"),
             ("it has ended; acquire again with a new request_id", "it has ended; acquire again"),
+            ("acquire_lock.wait_timeout must not be negative", "wait must not be negative"),
+            ("start.holder_id is 600 bytes", "holder_id is 600 bytes"),
+            ("update.metadata_update.entries has 40 entries", "metadata has 40 entries"),
+            ("suggest.page_size is 0", "limit is 0"),
+            ("match_kinds[1] is not a MatchKind", "match_kinds[1] is not a MatchKind"),
+            ("recents_list is required", "recents is required"),
+            ("entry_ids[3] is required", "ids[3] is required"),
+            ("entry_id is required", "entry_id is required"),
+            ("repeat the call with the same request_id to keep on", "call again to keep on"),
+            ("another permit_count; use a new request_id", "another permits; call again"),
+            ("repeat the call with request_id 0f-1a", "repeat the call"),
+            ("repeat the call with the same lease_id", "repeat the call"),
+            ("continue at another server with request_id 7", "continue at another server"),
+            ("open a second session with another client_id", "use a second client"),
+            ('lock "a with request_id 7" is held', 'lock "a with request_id 7" is held'),
+            ("the ttl has passed, and the limit is 3", "the ttl has passed, and the limit is 3"),
         ):
-            self.assertEqual(own_names(text), own)
+            with self.subTest(text):
+                self.assertEqual(own_names(text), own)
 
     def test_the_fields_of_violations_stay_those_of_the_contract(self) -> None:
         field = "acquire_lock.wait_timeout"

@@ -3,23 +3,35 @@ import { SemaphoreServiceService } from '../../../generated/typescript/holdfast/
 import type { CallChannel } from '../calls/call-channel';
 import type { CallOptions } from '../calls/call-options';
 import { now } from '../clock';
-import { LimitMismatchError, NoSuchSemaphoreError } from '../errors';
+import { LimitMismatchError, NoSuchSemaphoreError, NotAllowedError } from '../errors';
 import { NUMBERS } from '../numbers';
 import type { Acquire } from '../sessions/acquire-intent';
 import type { Lease } from '../sessions/lease';
 import type { SessionNews } from '../sessions/session-news';
 
-/** Further names are not looked up. A program with so many names makes them as it goes. */
-const MAX_NAMES = 10_000;
+/** Further limits are not looked up. A program with so many of them makes their names as it goes. */
+const MAX_COMPARED = 10_000;
 
 type Grant = (acquire: Acquire) => Promise<Lease>;
+
+/** The limits that the callers want for one name. */
+class ComparedLimits {
+  readonly wanted = new Set<number>();
+  /** Those that the look-up under way is for. */
+  unanswered: number[] = [];
+  isAsking = false;
+  /** The caller may not read the limit. */
+  isHidden = false;
+}
 
 /**
  * Compares the limit of the caller with the limit in force, because a server grants permits of an existing semaphore
  * whatever limit the request has, and a grant does not tell the limit.
  */
 export class SemaphoreLimits {
-  private readonly lookedUp = new Set<string>();
+  private readonly compared = new Map<string, ComparedLimits>();
+  /** The number of the limits of all names. */
+  private comparedCount = 0;
 
   constructor(
     private readonly channel: CallChannel,
@@ -32,7 +44,7 @@ export class SemaphoreLimits {
     if (initialLimit === undefined) return grant(acquire);
     if (exactLimit === true) return this.acquireExactly(acquire, initialLimit, grant);
     const lease = await grant(acquire);
-    void this.compare(name, initialLimit);
+    this.compareLater(name, initialLimit);
     return lease;
   }
 
@@ -62,13 +74,38 @@ export class SemaphoreLimits {
     return limit !== undefined;
   }
 
-  /** Once for each name, after its first grant. Whoever may not read the limit gets no warning. */
-  private async compare(name: string, expectedLimit: number): Promise<void> {
-    if (this.lookedUp.has(name) || this.lookedUp.size >= MAX_NAMES) return;
-    this.lookedUp.add(name);
-    const limit = await this.limitOf(name).catch(() => undefined);
-    if (limit !== undefined && limit !== expectedLimit)
-      this.tell({ kind: 'otherLimit', name, limit, expectedLimit });
+  /** Once for each limit of a name, after its first grant. Whoever may not read the limit gets no warning. */
+  private compareLater(name: string, expectedLimit: number): void {
+    const compared = this.compared.get(name) ?? new ComparedLimits();
+    const isKnown = compared.isHidden || compared.wanted.has(expectedLimit);
+    if (isKnown || this.comparedCount >= MAX_COMPARED) return;
+    this.compared.set(name, compared);
+    this.comparedCount += 1;
+    compared.wanted.add(expectedLimit);
+    compared.unanswered.push(expectedLimit);
+    if (!compared.isAsking) void this.compare(name, compared);
+  }
+
+  /** Warns of the limits that differ. Without an answer it forgets them, so that the next grant asks again. */
+  private async compare(name: string, compared: ComparedLimits): Promise<void> {
+    compared.isAsking = true;
+    const limit = await this.limitOf(name).catch((error: unknown) => {
+      compared.isHidden = error instanceof NotAllowedError;
+      return undefined;
+    });
+    const { unanswered, wanted } = compared;
+    compared.unanswered = [];
+    compared.isAsking = false;
+    if (compared.isHidden) return;
+    for (const expectedLimit of unanswered) {
+      if (limit === undefined) {
+        wanted.delete(expectedLimit);
+        this.comparedCount -= 1;
+      } else if (limit !== expectedLimit) {
+        this.tell({ kind: 'otherLimit', name, limit, expectedLimit });
+      }
+    }
+    if (wanted.size === 0) this.compared.delete(name);
   }
 
   /** Undefined: there is no semaphore. A paused one counts with the limit that comes back, so its requests wait. */

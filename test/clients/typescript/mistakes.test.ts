@@ -110,7 +110,7 @@ describe('the stack of an error', () => {
 });
 
 describe('a limit', () => {
-  test('that the semaphore does not have is told once for a name, with both limits', async () => {
+  test('that the semaphore does not have is told once, with both limits', async () => {
     await (await hf.permits('gpu', { limit: 3 })).release();
     const other = await connect(server.address, { logger });
     const leases = [await other.permits('gpu', { limit: 9 }), await other.permits('gpu', { limit: 9 })];
@@ -120,10 +120,13 @@ describe('a limit', () => {
     await other.close();
   });
 
-  test('is not compared for a caller who may not read it, and the permits are granted', async () => {
+  test('is asked for once by a caller who may not read it, and the permits are granted', async () => {
     server.behaviour.takeovers.add(takeover({ kind: 'GetSemaphore', name: 'secret', fail: 'NOT_ALLOWED' }));
     await (await hf.permits('secret', { limit: 3 })).release();
-    expect(lines).toEqual([]);
+    await (await hf.permits('secret', { limit: 9 })).release();
+    await (await hf.permits('gpu', { limit: 7 })).release();
+    await eventually('a warning', () => lines.length > 0);
+    expect(lines.join('\n')).not.toContain('secret');
   });
 
   test('that is demanded must be given', async () => {
@@ -170,6 +173,7 @@ test('suggestions and entries can be written as JSON, and a weight of 2^52 is ex
   }
 });
 
+// The texts are those of src/engine and src/transport that name a field of a request of this package.
 describe('the text of a server', () => {
   test.each([
     ['lock "a" is held; raise wait_timeout to queue', 'lock "a" is held; raise wait to queue'],
@@ -178,6 +182,24 @@ describe('the text of a server', () => {
     ['acquire_permits.permit_count must be at least 1', 'permits must be at least 1'],
     ['set its limit, or acquire with initial_limit', 'set its limit, or acquire with limit'],
     ['the lease has ended; acquire again with a new request_id', 'the lease has ended; acquire again'],
+    ['acquire_lock.wait_timeout must not be negative', 'wait must not be negative'],
+    ['start.holder_id is 600 bytes', 'holderId is 600 bytes'],
+    ['update.metadata_update.entries has 40 entries', 'metadata has 40 entries'],
+    ['suggest.page_size is 0', 'limit is 0'],
+    ['match_kinds[1] is not a MatchKind', 'matchKinds[1] is not a MatchKind'],
+    ['recents_list is required', 'recents is required'],
+    ['max_staleness is not a valid Duration', 'maxStaleness is not a valid Duration'],
+    ['entry_ids[3] is required', 'ids[3] is required'],
+    ['entry_id is required', 'id is required'],
+    ['start.profile.typo_matching is not known', 'profile.typos is not known'],
+    ['repeat the call with the same request_id to keep waiting', 'call again to keep waiting'],
+    ['was made with another permit_count; use a new request_id', 'was made with another permits; call again'],
+    ['it may be done; repeat the call with request_id 0f-1a', 'it may be done; repeat the call'],
+    ['it may be done; repeat the call with the same lease_id', 'it may be done; repeat the call'],
+    ['stopping; continue at another server with request_id 7', 'stopping; continue at another server'],
+    ['release, or open a second session with another client_id', 'release, or use a second client'],
+    ['the lock "a with request_id 7" is held', 'the lock "a with request_id 7" is held'],
+    ['the ttl has passed, and the limit is 3', 'the ttl has passed, and the limit is 3'],
   ])('has the names of the options: %s', (text, own) => {
     expect(ownNames(text)).toBe(own);
   });

@@ -7,7 +7,7 @@ not tell the limit.
 import asyncio
 import json
 from dataclasses import replace
-from typing import Awaitable, Callable, Optional, Set, TypeVar
+from typing import Awaitable, Callable, Dict, List, Optional, Set, TypeVar
 
 import grpc
 
@@ -19,6 +19,7 @@ from ..errors import (
     HoldfastError,
     LimitMismatchError,
     NoSuchSemaphoreError,
+    NotAllowedError,
 )
 from ..v1.semaphore_service_pb2 import GetSemaphoreRequest
 from ..v1.semaphore_service_pb2_grpc import SemaphoreServiceStub
@@ -27,15 +28,29 @@ from ._lease import Lease
 
 LeaseT = TypeVar("LeaseT", bound=Lease)
 
-#: Further names are not looked up. A program with so many names makes them as it goes.
-_MAX_NAMES = 10_000
+#: Further limits are not looked up. A program with so many of them makes their names as it goes.
+_MAX_COMPARED = 10_000
+
+
+class _Compared:
+    """The limits that the callers want for one name."""
+
+    def __init__(self) -> None:
+        self.wanted: Set[int] = set()
+        #: Those that the look-up under way is for.
+        self.unanswered: List[int] = []
+        self.is_asking = False
+        #: The caller may not read the limit.
+        self.is_hidden = False
 
 
 class SemaphoreLimits:
     def __init__(self, calls: CallChannel, news: News) -> None:
         self._calls = calls
         self._news = news
-        self._looked_up: Set[str] = set()
+        self._compared: Dict[str, _Compared] = {}
+        #: The number of the limits of all names.
+        self._compared_count = 0
         self._tasks: Set[asyncio.Task[None]] = set()
 
     async def acquire(
@@ -98,22 +113,44 @@ class SemaphoreLimits:
         raise LimitMismatchError(text, facts)
 
     def _compare_later(self, name: str, expected: int) -> None:
-        """Once for each name, after its first grant. Neither delays nor fails the grant."""
-        if name in self._looked_up or len(self._looked_up) >= _MAX_NAMES:
+        """Once for each limit of a name, after its first grant. Neither delays nor fails it."""
+        compared = self._compared.get(name) or _Compared()
+        is_known = compared.is_hidden or expected in compared.wanted
+        if is_known or self._compared_count >= _MAX_COMPARED:
             return
-        self._looked_up.add(name)
-        task = asyncio.get_running_loop().create_task(self._compare(name, expected))
+        self._compared[name] = compared
+        self._compared_count += 1
+        compared.wanted.add(expected)
+        compared.unanswered.append(expected)
+        if compared.is_asking:
+            return
+        compared.is_asking = True
+        task = asyncio.get_running_loop().create_task(self._compare(name, compared))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _compare(self, name: str, expected: int) -> None:
-        """Whoever may not read the limit gets no warning."""
+    async def _compare(self, name: str, compared: _Compared) -> None:
+        """Warns of the limits that differ. Whoever may not read the limit gets no warning."""
+        limit: Optional[int] = None
         try:
             limit = await self._limit_of(name, numbers.CALL)
-        except HoldfastError:
-            return
-        if limit is not None and limit != expected:
-            self._news.other_limit(name, limit, expected)
+        except HoldfastError as error:
+            compared.is_hidden = isinstance(error, NotAllowedError)
+        finally:
+            unanswered, compared.unanswered = compared.unanswered, []
+            compared.is_asking = False
+            if limit is None and not compared.is_hidden:
+                self._forget(name, compared, unanswered)
+        for expected in unanswered:
+            if limit is not None and limit != expected:
+                self._news.other_limit(name, limit, expected)
+
+    def _forget(self, name: str, compared: _Compared, unanswered: List[int]) -> None:
+        """Without an answer the next grant asks again."""
+        compared.wanted.difference_update(unanswered)
+        self._compared_count -= len(unanswered)
+        if not compared.wanted:
+            del self._compared[name]
 
     async def _limit_of(self, name: str, timeout: float) -> Optional[int]:
         """None: there is no semaphore. A paused one counts with the limit that comes back."""
