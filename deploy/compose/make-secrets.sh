@@ -41,7 +41,7 @@ password=$(openssl rand -hex 32)
     '+hget +hmget +hgetall +hkeys +hexists +hstrlen +hset +hsetnx +hincrby +hdel' \
     '+lindex +llen +lpos +lrange +lpush +rpush +lset +lrem +ltrim +lpop +rpop' \
     '+zcard +zcount +zscore +zrank +zrange +zrangebyscore +zrevrangebyscore +zrangebylex' \
-    '+zrandmember +zadd +zrem +zremrangebyscore +zremrangebyrank +zpopmin'
+    '+zrandmember +zadd +zrem +zremrangebyscore +zremrangebyrank'
 } > redis-users
 echo "HOLDFAST_REDIS_URL=rediss://holdfast:$password@redis:6379" > server.env
 

@@ -76,7 +76,7 @@ const FLAGS: Readonly<Record<string, string>> = {
 /** Arguments, and fields that the program sets or checks itself, or that have several flags. */
 const WITHOUT_FLAG = new Set(
   `address count dictionary enqueue_time limit list match_kinds max_staleness metadata mode name name_prefix order_by
-  page_token payload query request_id request_options options target text wait_options`.split(/\s+/),
+  page_token payload query request_id request_options options paused target text wait_options`.split(/\s+/),
 );
 /** Flags that are no field: of the program, of its watchdog, or checked before a request is made. */
 const OWN_FLAGS = new Set(

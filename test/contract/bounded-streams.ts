@@ -1,15 +1,15 @@
 import { eventually } from '../support/eventually';
-import { frame, RawConnection, type RawStream } from './raw-call';
+import type { RawConnection } from './raw-call';
+import { frame, type RawStream } from './raw-call';
 
-/** Expects that one connection has at most 16 open streams of this method, until one of them ends. */
+/** Expects that `connection` has at most 16 open streams of this method until one of them ends, and `elsewhere` a place. */
 export async function expectSixteenStreams(
-  target: string,
   path: string,
   /** Whether the client ends its side of a stream after the first message. */
   { halfClose }: { readonly halfClose: boolean },
+  connection: RawConnection,
+  elsewhere: RawConnection,
 ): Promise<void> {
-  const connection = new RawConnection(target);
-  const elsewhere = new RawConnection(target);
   const open = (on = connection): RawStream => {
     const stream = on.open({ path });
     stream.write(frame(Buffer.alloc(0)));

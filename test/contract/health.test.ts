@@ -5,6 +5,7 @@ import {
 } from '../../generated/typescript/grpc/health/v1/health';
 import { eventually } from '../support/eventually';
 import { expectSixteenStreams } from './bounded-streams';
+import { RawConnection } from './raw-call';
 import { call, failureOf, Harness } from './harness';
 
 const SERVICES = [
@@ -129,4 +130,9 @@ test('Watch sends no SERVING during a drain, even if the store recovers', async 
 });
 
 test('one connection has at most 16 open health watches, until one of them ends', () =>
-  expectSixteenStreams(harness.target, '/grpc.health.v1.Health/Watch', { halfClose: true }));
+  expectSixteenStreams(
+    '/grpc.health.v1.Health/Watch',
+    { halfClose: true },
+    new RawConnection(harness.target),
+    new RawConnection(harness.target),
+  ));

@@ -6,6 +6,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 
 export interface RawOutcome {
@@ -52,9 +53,16 @@ export class RawConnection {
   private readonly session: ClientHttp2Session;
   closed = false;
 
-  constructor(target: string) {
+  /** @param localAddress the address of the client, such as 127.0.0.2 */
+  constructor(target: string, localAddress = '127.0.0.1') {
     // The default of 10 MB for all streams together would refuse answers while a test sends large requests.
-    this.session = connect(`http://${target}`, { maxSessionMemory: 1000 });
+    this.session = connect(`http://${target}`, {
+      maxSessionMemory: 1000,
+      ...(localAddress !== '127.0.0.1' && {
+        createConnection: ({ hostname, port }: URL) =>
+          connectTcp({ host: hostname, port: Number(port), localAddress }),
+      }),
+    });
     this.session.on('close', () => (this.closed = true));
     // The server may close a connection after a protocol violation. Tests check `closed`.
     this.session.on('error', () => undefined);

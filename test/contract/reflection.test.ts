@@ -15,7 +15,9 @@ import {
 import { ServerReflectionClient as ServerReflectionClientV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
 import { describedCalls } from '../../src/transport/access/verbs';
 import { ROOT } from '../support/root';
+import { eventually } from '../support/eventually';
 import { expectSixteenStreams } from './bounded-streams';
+import { frame, RawConnection } from './raw-call';
 import { Harness } from './harness';
 
 let harness: Harness;
@@ -195,7 +197,31 @@ test.each<readonly [Question | undefined, status]>([
   expect(second?.messageResponse?.$case).toBe('listServicesResponse');
 });
 
-test('one connection has at most 16 open reflection streams, until one of them ends', () =>
-  expectSixteenStreams(harness.target, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', {
-    halfClose: false,
-  }));
+const REFLECT = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+
+test('one address has at most 16 open reflection streams, until one of them ends', () =>
+  expectSixteenStreams(
+    REFLECT,
+    { halfClose: false },
+    new RawConnection(harness.target),
+    new RawConnection(harness.target, '127.0.0.2'),
+  ));
+
+test('idle reflection streams on many connections of one address keep no other address out', async () => {
+  const connections = Array.from({ length: 5 }, () => new RawConnection(harness.target));
+  const open = (connection: RawConnection) => {
+    const stream = connection.open({ path: REFLECT });
+    stream.write(frame(Buffer.alloc(0)));
+    return stream;
+  };
+  const streams = connections.flatMap((connection) => Array.from({ length: 16 }, () => open(connection)));
+  const refused = streams.map(({ outcome }) => outcome.then(({ reason }) => reason));
+  const reasons: (string | undefined)[] = [];
+  for (const one of refused) void one.then((reason) => reasons.push(reason));
+  await eventually('the refusals', () => reasons.length === 64);
+  expect(new Set(reasons)).toEqual(new Set(['QUOTA_EXCEEDED']));
+  const elsewhere = new RawConnection(harness.target, '127.0.0.2');
+  const other = open(elsewhere);
+  await eventually('the answer to another address', () => other.receivedBytes > 0);
+  for (const connection of [...connections, elsewhere]) connection.close();
+});

@@ -1,30 +1,38 @@
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import { HoldfastError } from '../../engine/errors';
 import { statusOf } from './errors';
-import { connectionOf } from './grpc-internals';
+import { connectionOf, peerOf } from './grpc-internals';
+import { networkOf } from './network';
 
 /** Ends one stream early. The error becomes the status of the stream. */
 type EndStream = (error: HoldfastError) => void;
 
+const UNSHARED = { of: 'connection', limit: Infinity } as const;
+
 /** The open streams of one kind on this server. Limits their number, and ends all streams when the server drains. */
 export class OpenStreams {
   private readonly open = new Set<EndStream>();
-  private readonly countOf = new WeakMap<object, number>();
+  private readonly countOf = new Map<object | string, number>();
   private draining = false;
 
   constructor(
     private readonly limit: number,
     /** The plural noun in the error text, e.g. `imports`. */
     private readonly kind: string,
-    private readonly limitOfConnection = Infinity,
+    /** How many of the streams one connection or one address may have. Default: any number. */
+    private readonly share: { readonly of: 'connection' | 'address'; readonly limit: number } = UNSHARED,
   ) {}
 
   /** Adds a stream, or throws QUOTA_EXCEEDED or DRAINING. The returned function removes the stream. */
-  enter(end: EndStream, connection: object = {}): () => void {
+  enter(end: EndStream, connection?: object): () => void {
     if (this.draining) throw stopping();
-    const count = this.countOf.get(connection) ?? 0;
-    if (count >= this.limitOfConnection) {
-      throw tooMany(`this connection already has ${count} open ${this.kind}; end some of them first`, count);
+    const owner = connection && this.ownerOf(connection);
+    const count = (owner === undefined ? undefined : this.countOf.get(owner)) ?? 0;
+    if (count >= this.share.limit) {
+      throw tooMany(
+        `this ${this.share.of} already has ${count} open ${this.kind}; end some of them first`,
+        count,
+      );
     }
     if (this.open.size >= this.limit) {
       throw tooMany(
@@ -33,10 +41,22 @@ export class OpenStreams {
       );
     }
     this.open.add(end);
-    this.countOf.set(connection, count + 1);
+    this.add(owner, 1);
     return () => {
-      if (this.open.delete(end)) this.countOf.set(connection, (this.countOf.get(connection) ?? 1) - 1);
+      if (this.open.delete(end)) this.add(owner, -1);
     };
+  }
+
+  private ownerOf(connection: object): object | string {
+    const { address } = peerOf(connection);
+    return this.share.of === 'connection' || address === '' ? connection : networkOf(address);
+  }
+
+  private add(owner: object | string | undefined, change: number): void {
+    if (owner === undefined) return;
+    const count = (this.countOf.get(owner) ?? 0) + change;
+    if (count > 0) this.countOf.set(owner, count);
+    else this.countOf.delete(owner);
   }
 
   /** Ends all streams with DRAINING, and refuses new streams. */

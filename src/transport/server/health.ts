@@ -16,7 +16,8 @@ const GRANTS = 'holdfast.grants';
 /** A watch needs no credential, and costs about 10 kB of memory. */
 const MAX_WATCHES = 10_000;
 /** A gRPC client opens one watch for each service config. */
-const MAX_WATCHES_OF_CONNECTION = 16;
+/** By connection, because all clients behind a proxy have one address, and each may watch. */
+const SHARE = { of: 'connection', limit: 16 } as const;
 
 type WatchStream = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
@@ -44,7 +45,7 @@ export class Health {
   readonly handlers: HealthServer;
   private readonly services: ReadonlySet<string>;
   private readonly watches = new Map<WatchStream, EventStream<ServingStatus, HealthCheckResponse>>();
-  private readonly open = new OpenStreams(MAX_WATCHES, 'health watches', MAX_WATCHES_OF_CONNECTION);
+  private readonly open = new OpenStreams(MAX_WATCHES, 'health watches', SHARE);
   private readonly loading: ReadonlySet<string>;
   private facts: HealthFacts = { isServing: false, isGranting: false, isLoading: false };
   private draining = false;

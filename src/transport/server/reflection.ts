@@ -9,7 +9,8 @@ import { admit, OpenStreams } from '../grpc/open-streams';
 
 /** A stream needs no credential. A tool opens one stream. An answer that is not read takes up to 100 kB. */
 const MAX_STREAMS = 64;
-const MAX_STREAMS_OF_CONNECTION = 16;
+/** So that idle streams of one client keep no other out. */
+const SHARE = { of: 'address', limit: 16 } as const;
 
 type ReflectionStream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 type Question = ServerReflectionRequest['messageRequest'];
@@ -24,7 +25,7 @@ export class Reflection {
     serverReflectionInfo: handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse>;
   };
   private readonly streams = new Set<ReflectionStream>();
-  private readonly open = new OpenStreams(MAX_STREAMS, 'reflection streams', MAX_STREAMS_OF_CONNECTION);
+  private readonly open = new OpenStreams(MAX_STREAMS, 'reflection streams', SHARE);
 
   constructor(
     private readonly descriptors: Descriptors,
