@@ -10,9 +10,8 @@
 //   -- @rare                  marks the next function of a shared file, which ends with a line `end`: few runs of scripts
 //                             call the function
 //
-// A script creates its functions in every run, at 0.1 us each. So a script should include few functions, and a shared
-// file contains one function, or a few functions that are always used together. The rare functions are created together,
-// when the script first calls one of them. `@enclose` makes the creation of functions cheaper: Lua finds a variable of an
+// A script creates its functions in every run, at 0.1 us each, so it gets only the shared functions that it reaches. The
+// rare functions are created together, when the script first calls one of them. `@enclose` makes the creation of functions cheaper: Lua finds a variable of an
 // enclosing function without a search, but searches all captured variables for a local of the same function. Constants
 // (`local NAME = value`, NAME in capitals) are replaced by their values for the same reason.
 import { mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
@@ -33,6 +32,24 @@ function includesOf(text, file, read, done = new Set()) {
       return includesOf(lua, included, read, done) + lua;
     })
     .join('');
+}
+
+/**
+ * Leaves out the shared functions that the script does not reach. Lua calls only functions that are declared before, so one
+ * look from the last function to the first is enough.
+ */
+function withoutUnused(shared, own) {
+  const functions = [...shared.matchAll(/^(?:-- @rare\n)?local function (\w+)\((?:.* end|[^]*?\nend)\n/gm)];
+  let [text, at, kept] = [own, shared.length, ''];
+  for (const { 0: lua, 1: name, index } of functions.reverse()) {
+    const between = shared.slice(index + lua.length, at);
+    text += compact(between);
+    const isUsed = new RegExp(`(?<![.\\w])${name}\\b`).test(text);
+    if (isUsed) text += compact(lua);
+    kept = (isUsed ? lua : '') + between + kept;
+    at = index;
+  }
+  return shared.slice(0, at) + kept;
 }
 
 /**
@@ -118,7 +135,7 @@ export function embeddedScripts(read = readSource) {
     files.map(({ file, name }) => {
       const own = read(file);
       const [head] = own.split('\n', 1);
-      const lua = delayRareFunctions(includesOf(own, file, read), own.replace(`${head}\n`, ''));
+      const lua = delayRareFunctions(withoutUnused(includesOf(own, file, read), own), own.replace(`${head}\n`, ''));
       const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
       return [name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), `${head}\n${body}\n`];
     }),

@@ -17,7 +17,15 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ],
       'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
       'leases/permits-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
-      'leases/shared/kept-limit.lua': ['delete `if meta.limit ~= 0 then return nil end`'],
+      'leases/shared/state.lua': [
+        'delete `if meta.limit ~= 0 then return nil end`',
+        "`is_semaphore() and tonumber(redis.call('GET', limit_key()))` without `is_semaphore()`",
+        "`not record and id ~= ''` without `id ~= ''`",
+        "`unpack_record(redis.call('HGET', STATE_KEY, 'r' .. id)) or read_past(id) or false` without `false`",
+        'delete `records[id] = request`',
+        'true for `meta[part] > 0`',
+        'true for `meta[part] > 0` (2)',
+      ],
       'leases/permits-revoke.lua': [
         "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), int(first), int(position - 1 + BATCH))` without `meta.queue > 0`",
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",
@@ -40,30 +48,27 @@ export const EXPLANATIONS: readonly Explanation[] = [
         '`has_waiters and meta.offers > 0` without `meta.offers > 0`',
         '`has_waiters and meta.limit` without `meta.limit`',
       ],
-      'leases/shared/answer.lua': [
+      'leases/shared/answers.lua': [
         'true for `had_change`',
         'true for `had_change` (2)',
         '`is_shown_changed and watchers` without `watchers`',
         'true for `is_expiring`',
       ],
-      'leases/shared/find-or-create.lua': [
-        "`is_semaphore() and tonumber(redis.call('GET', limit_key()))` without `is_semaphore()`",
-      ],
-      'leases/shared/grant-next.lua': [
+      'leases/shared/queue.lua': [
         '`#lease_ids > 0 or has_holders()` without `#lease_ids > 0`',
         'delete `if not fits(1) then return false end`',
         "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), '0', '0')[1]` without `meta.queue > 0`",
         '`own_only or not meta.limit or not fits(1)` without `not fits(1)`',
         '`meta.queue == 0 or grant_waiters()` without `meta.queue == 0`',
       ],
-      'leases/shared/hold.lua': ['true for `request.state == OFFERED`'],
-      'leases/shared/layout.lua': ['true for `not key_start`'],
       'leases/shared/leases.lua': [
+        'true for `request.state == OFFERED`',
         'true for `not known_ends[id]`',
         'delete `known_ends[id] = lease_ends[i]`',
         'delete `known_ends[id] = time`',
         'delete `return` (3)',
       ],
+      'leases/shared/layout.lua': ['true for `not key_start`'],
       'leases/shared/names.lua': ['delete `if not is_first then return end`'],
       'leases/shared/other-names.lua': ['`meta.limit == nil and has_semaphores` without `has_semaphores`'],
       'leases/shared/purge.lua': [
@@ -75,24 +80,16 @@ export const EXPLANATIONS: readonly Explanation[] = [
         "`meta.ends_due > now + LONGEST_US and redis.call('ZRANGE', key_of('ends'), '0', BATCH - 1, 'WITHSCORE...` without `meta.ends_due > now + LONGEST_US`",
         "`meta.offers > 0 and redis.call('ZRANGEBYSCORE', key_of('offers'), unpack(later))` without `meta.offers > 0`",
       ],
-      'leases/shared/queue-snapshot.lua': [
+      'leases/shared/views.lua': [
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', '0', 'WITHSCORES')` without `meta.offers > 0`",
-      ],
-      'leases/shared/resource-view.lua': [
         'true for `meta.offers > 0`',
         "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), 0, max_shown - 1)` without `meta.queue > 0`",
       ],
-      'leases/shared/state.lua': [
-        "`not record and id ~= ''` without `id ~= ''`",
-        "`unpack_record(redis.call('HGET', STATE_KEY, 'r' .. id)) or read_past(id) or false` without `false`",
-        'delete `records[id] = request`',
-      ],
-      'leases/shared/transitions.lua': ['true for `request.state == WAITING`'],
-      'leases/shared/unfinished.lua': [
+      'leases/shared/transitions.lua': [
+        'true for `request.state == WAITING`',
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), 0, BATCH - 1)` without `meta.offers > 0`",
         '`left > 0 and count > 0` without `count > 0`',
       ],
-      'leases/shared/write.lua': ['true for `meta[part] > 0`', 'true for `meta[part] > 0` (2)'],
     },
   },
   {
@@ -113,9 +110,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
   {
     reason: 'A direct grant of the own request is in the answer to the script too, which decides.',
     mutants: {
-      'leases/shared/grant-next.lua': [
-        '`id ~= own_id and request.ttl <= DIRECT_TTL_US` without `id ~= own_id`',
-      ],
+      'leases/shared/queue.lua': ['`id ~= own_id and request.ttl <= DIRECT_TTL_US` without `id ~= own_id`'],
     },
   },
   {
@@ -129,7 +124,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
   {
     reason: 'Any number that is later than every time has the same effect.',
     mutants: {
-      'leases/shared/constants.lua': [
+      'leases/shared/layout.lua': [
         '4503599627370495 in `local NEVER = 9007199254740991`',
         '18014398509481982 in `local NEVER = 9007199254740991`',
       ],
@@ -179,15 +174,17 @@ export const EXPLANATIONS: readonly Explanation[] = [
     mutants: {
       'leases/permits-inspect.lua': ['`more and 1` without `1`'],
       'leases/permits-watch.lua': ['`more and 1` without `1`'],
-      'leases/shared/answer.lua': ['`more and 1` without `1`'],
+      'leases/shared/answers.lua': ['`more and 1` without `1`'],
     },
   },
   {
     reason: 'The server reads a missing value as 0, or as an empty text.',
     mutants: {
-      'leases/shared/answer.lua': ['`more and 1 or 0` without `0`'],
+      'leases/shared/answers.lua': [
+        '`more and 1 or 0` without `0`',
+        "`request.fencing_token or ''` without `''`",
+      ],
       'leases/permits-withdraw.lua': ["`request and request.ticket or ''` without `''`"],
-      'leases/shared/answer-finished.lua': ["`request.fencing_token or ''` without `''`"],
     },
   },
 ];

@@ -3,7 +3,7 @@ import { resourceOfStateKey } from '../keys';
 
 const REQUEST_ID_LENGTH = 36;
 
-/** In place of a request id: something has changed that watches of the resource show (scripts/leases/shared/watchers.lua). */
+/** In place of a request id: something has changed that watches of the resource show (scripts/leases/shared/servers.lua). */
 export const RESOURCE_CHANGED = '00000000-0000-0000-0000-000000000000';
 
 /** Asks this server to recheck a request, or the whole resource. */

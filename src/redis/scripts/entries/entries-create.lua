@@ -7,10 +7,10 @@
 -- Reply OK | EXISTS profile of the existing dictionary | LATE | FORGOTTEN | FORMAT number
 -- Holds A repeated call with the same profile changes nothing.
 --
--- @include shared/generation.lua
+-- @include shared/dictionary.lua
 -- @include shared/feed.lua
+-- @include shared/generation.lua
 -- @include shared/imports.lua
--- @include shared/owner.lua
 -- @include shared/timed.lua
 local profile, generation, write_id, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- The import of a dead server must not decide the profile.

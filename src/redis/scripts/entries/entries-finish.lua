@@ -6,6 +6,6 @@
 -- Reply OK | AGAIN (work is left) | UNKNOWN | FORMAT number
 -- Holds Any server may call the script any number of times.
 --
--- @include shared/unfinished.lua
+-- @include shared/commit.lua
 if not live then return { 'UNKNOWN' } end
 return { finish_step() and 'OK' or 'AGAIN' }

@@ -9,7 +9,6 @@
 -- Holds A commit replaces the live generation in a single step, and ends all other imports. A repeated commit gets the
 --       same answer. The replaced generation is kept for a while, for servers that load it.
 --
--- @include shared/open-commit.lua
 -- @include shared/commit.lua
 -- @include shared/timed.lua
 

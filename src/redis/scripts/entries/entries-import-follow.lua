@@ -6,8 +6,8 @@
 -- Reply OK (no write is left) | AGAIN | LOST (no such import, or the feed lacks a write) | FORMAT number
 -- Holds A repeated call continues where the last call ended.
 --
+-- @include shared/feed.lua
 -- @include shared/generation.lua
--- @include shared/follow.lua
 local generation = redis.call('HGET', KEYS[1], 'import:' .. ARGV[1])
 if not generation then return { 'LOST' } end
 redis.call('HSET', key_head .. 'state:' .. generation, 'heard', int(now))

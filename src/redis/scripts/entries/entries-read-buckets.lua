@@ -4,12 +4,10 @@
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- ARGV  1 generation  2 number of the first bucket
 -- Reply OK, version and tail of the last write that is completely in the buckets, then the buckets
---       (shared/read-buckets.lua) | GAP (the generation was removed) | UNKNOWN | FORMAT number
+--       (shared/dictionary.lua) | GAP (the generation was removed) | UNKNOWN | FORMAT number
 -- Holds A load that reads all buckets finds every entry, even if buckets are split between two reads.
 --
--- @include shared/history.lua
--- @include shared/buckets-state.lua
--- @include shared/read-buckets.lua
+-- @include shared/dictionary.lua
 if not live then return { 'UNKNOWN' } end
 local generation, bucket = ARGV[1], tonumber(ARGV[2])
 local last, last_tail = end_of_history(generation)

@@ -3,12 +3,10 @@
 --
 -- KEYS  the dictionary's meta (shared/dictionary.lua)
 -- Reply OK, profile, live generation, version, tail, version and tail of the last write that is completely in the
---       buckets, number of entries, bytes of all ids and records, then the first buckets (shared/read-buckets.lua)
+--       buckets, number of entries, bytes of all ids and records, then the first buckets (shared/dictionary.lua)
 --       | UNKNOWN | FORMAT number
 --
--- @include shared/head.lua
--- @include shared/buckets-state.lua
--- @include shared/read-buckets.lua
+-- @include shared/dictionary.lua
 if not live then return { 'UNKNOWN' } end
 local numbers = redis.call('HMGET', key_head .. 'state:' .. live, 'count', 'bytes', 'buckets')
 if not numbers[3] then damaged('the state of a dictionary') end

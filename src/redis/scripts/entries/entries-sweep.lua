@@ -7,10 +7,10 @@
 --       | FORMAT number
 -- Holds Any server may call the script any number of times.
 --
--- @include shared/imports.lua
--- @include shared/generation.lua
+-- @include shared/commit.lua
 -- @include shared/feed.lua
--- @include shared/unfinished.lua
+-- @include shared/generation.lua
+-- @include shared/imports.lua
 
 -- The most keys that one step removes.
 local REMOVED_KEYS = 64

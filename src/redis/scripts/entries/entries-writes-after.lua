@@ -9,9 +9,7 @@
 --       256 KiB or 1,000 writes. A replaced generation answers its own writes, until it is removed. The first write of the live
 --       generation follows the last write of the replaced generation.
 --
--- @include shared/head.lua
--- @include shared/history.lua
--- @include shared/tail.lua
+-- @include shared/dictionary.lua
 
 -- The elements end at one of these bounds.
 local ANSWER_BYTES = 262144

@@ -1,7 +1,7 @@
 #!lua
 -- Acquires permits, or queues the request, or refuses it. A repeated request id gets the same lease or the same place.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 attach  4 secret of a new lease  5 permits  6 mode  7 holder_id  8 metadata
 --        9 ttl (us)  10 client: its request id and identity ("": no identity)  11 wait: 1 to queue, 0 to try once
 --        12 take over a held lease: 1 for a stream, else 0  13 limit of a new resource ("": the resource must exist)
@@ -11,25 +11,20 @@
 --        REFUSED queue_snapshot            the request did not wait and does not fit now
 --        MISMATCH field                    the request id is known with another value of this field
 --        SUPERSEDED                        a later session or command of the same client speaks for the request
---        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
---                                          (answer-revoked.lua)
+--        FINISHED cause token              the lease of this request id has ended (answers.lua) or was revoked
+--                                          (answers.lua)
 --        NEVER_FITS limit | QUEUE_FULL number_of_waiters | UNKNOWN | AGAIN
 -- Holds  A new request is granted only if no request waits. Order: purge, known request, grant_next, grant or queue.
 --
--- @include shared/answer-finished.lua
--- @include shared/answer-granted.lua
--- @include shared/answer-never-fits.lua
--- @include shared/answer-revoked.lua
--- @include shared/clean-queue.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/find-or-create.lua
--- @include shared/grant-next.lua
--- @include shared/hold.lua
--- @include shared/identify.lua
--- @include shared/mark-alive.lua
--- @include shared/past.lua
+-- @include shared/leases.lua
 -- @include shared/purge.lua
--- @include shared/queue-snapshot.lua
+-- @include shared/queue.lua
+-- @include shared/servers.lua
+-- @include shared/state.lua
+-- @include shared/transitions.lua
+-- @include shared/views.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder_id, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
 local ttl, client, wait, take_over = tonumber(ARGV[9]), ARGV[10], ARGV[11] == '1', ARGV[12] == '1'

@@ -2,34 +2,29 @@
 -- Reports that a waiting call is alive, and takes the call's offer. A request that Redis has lost is queued again with
 -- its own ticket.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
 --        10 client: its request id and identity ("": no identity)
 --        11 limit of a new resource ("": the resource must exist)  12 ticket  13 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        WAITING ticket position queue_snapshot
 --        SUPERSEDED                        another call speaks for the request
---        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
---                                          (answer-revoked.lua), or the waiting request was revoked
+--        FINISHED cause token              the lease of this request id has ended (answers.lua) or was revoked
+--                                          (answers.lua), or the waiting request was revoked
 --        NEVER_FITS limit | UNKNOWN | AGAIN
 -- Holds  Acts only for the stored attach. A second claim gets the same lease, and never shortens the lease. While grants
 --        pause, a claim changes nothing, and learns only that its request was revoked. A revoked request is never queued
 --        again.
 --
--- @include shared/answer-finished.lua
--- @include shared/answer-granted.lua
--- @include shared/answer-never-fits.lua
--- @include shared/answer-revoked.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/find-or-create.lua
--- @include shared/grant-next.lua
--- @include shared/hold.lua
--- @include shared/identify.lua
--- @include shared/mark-alive.lua
--- @include shared/never-fits.lua
--- @include shared/past.lua
+-- @include shared/leases.lua
 -- @include shared/purge.lua
--- @include shared/queue-snapshot.lua
+-- @include shared/queue.lua
+-- @include shared/servers.lua
+-- @include shared/state.lua
+-- @include shared/transitions.lua
+-- @include shared/views.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder_id, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local client, initial_limit, ticket, retention_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])

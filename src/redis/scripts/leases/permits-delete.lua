@@ -3,19 +3,18 @@
 -- their lease was revoked, and waiters learn that there is no semaphore. This script tells the first batch. The next
 -- scripts of the resource tell the rest before their own step.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 force: 1, else 0  3 id of this deletion  4 retention (ms)
 -- Reply  DELETED | IN_USE number_of_holders number_of_waiters | UNKNOWN | AGAIN
 -- Holds  A repeated deletion answers DELETED while tombstones are kept, and does not delete a semaphore created since.
 --        After the first step no request from before the deletion is granted.
 --
--- @include shared/answer.lua
--- @include shared/clean-queue.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/find-or-create.lua
--- @include shared/grant-next.lua
 -- @include shared/names.lua
 -- @include shared/purge.lua
+-- @include shared/queue.lua
+-- @include shared/state.lua
 local server, force, deletion_id, retention_ms = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
 
 local refusal = epoch_check()

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Shows a resource and changes nothing. Expired leases are left out; the next script that writes ends them.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 maximum number of holders and of waiters to show  2 version of the server's layout of leases
 -- Reply  resource_view is_inexact time_us   is_inexact is 1 if the permits in use may count expired leases, so that the
 --                                          server must touch the resource first; else 0
@@ -9,8 +9,8 @@
 -- Holds  Read-only, so a replica may answer, and a Redis that refuses writes.
 --
 -- @include ../shared/layout-of.lua
--- @include shared/clock-shift.lua
--- @include shared/resource-view.lua
+-- @include shared/state.lua
+-- @include shared/views.lua
 local max_shown = tonumber(ARGV[1])
 
 local epoch = redis.call('GET', EPOCH_KEY)

@@ -2,7 +2,7 @@
 -- Sets the limit of a semaphore, and creates the semaphore if there is none. The limit stays until the semaphore is
 -- deleted. Or pauses an existing semaphore with the limit 0 and keeps its limit, or ends the pause.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 limit, or "pause", or "resume"  3 expected limit ("": any)
 --        4 maximum number of holders and of waiters to show  5 retention (ms)
 -- Reply  SET resource_view
@@ -13,14 +13,12 @@
 -- Holds  Takes nothing from holders. After a lower limit, no grant exceeds the limit, not even the claim of an earlier
 --        offer. Waiters that never fit get NEVER_FITS. A repeated call gets the same answer.
 --
--- @include shared/answer.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/find-or-create.lua
--- @include shared/grant-next.lua
--- @include shared/kept-limit.lua
 -- @include shared/purge.lua
--- @include shared/resource-view.lua
--- @include shared/walk-queue.lua
+-- @include shared/queue.lua
+-- @include shared/state.lua
+-- @include shared/views.lua
 local server, wish, expected = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local max_shown, retention_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 

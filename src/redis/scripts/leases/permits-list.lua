@@ -16,9 +16,9 @@
 -- Holds  Read-only, so a replica may answer. Stops after MOST_WORK, a bound for the records that the script reads.
 --
 -- @include ../shared/layout-of.lua
--- @include shared/clock-shift.lua
 -- @include shared/other-names.lua
--- @include shared/resource-view.lua
+-- @include shared/state.lua
+-- @include shared/views.lua
 local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
 local most_looked_at, most_shown, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
 local wants_views, max_shown, identity = ARGV[7] == '1', tonumber(ARGV[8]), ARGV[9]

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Ends a lease by its secret, and by the identity of its holder.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 secret
 --        4 "": the holder releases the lease; else the attach of a stream that has reported `lost`, which may end the
 --          lease only if no other call was answered with the lease
@@ -14,11 +14,11 @@
 -- Holds  Releases also while grants pause, and frees only the permits of this lease. A repeated release gets the first
 --        answer.
 --
--- @include shared/answer.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/grant-next.lua
--- @include shared/is-holder.lua
+-- @include shared/leases.lua
 -- @include shared/purge.lua
+-- @include shared/queue.lua
 local server, id, secret, attach, identity, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 local refusal = epoch_check()

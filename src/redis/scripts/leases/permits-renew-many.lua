@@ -8,11 +8,11 @@
 -- Holds  All leases are renewed at one reading of the clock, each as by permits-renew.lua. But the script renews nothing
 --        while grants pause, ends no other lease, and grants nothing.
 --
--- @include shared/answer-granted.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/is-holder.lua
--- @include shared/next-resource.lua
--- @include shared/quiet.lua
+-- @include shared/leases.lua
+-- @include shared/purge.lua
+-- @include shared/state.lua
 local server, retention_ms = ARGV[1], tonumber(ARGV[2])
 
 local refusal = epoch_check()
@@ -26,7 +26,7 @@ for i = 0, (#ARGV - 4) / 4 - 1 do
   local remaining, ttl = 0, 0
   if is_holder(request, secret, identity) and request.state == HELD and request.attach == attach and not request.revoked
     and (stored_end(id) or 0) > now and is_quiet() then
-    set_end(id, now + request.ttl) -- no lease lasts longer than its ttl from now (end-of.lua)
+    set_end(id, now + request.ttl) -- no lease lasts longer than its ttl from now (leases.lua)
     local renewed = answer_granted(retention_ms, id, request)
     remaining, ttl = renewed[7], renewed[8]
   end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Renews a held lease by its secret, and by the identity of its holder. A renewal with an attach comes from a stream, which may take the lease over.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
 --        6 take over: 1 if `attach` speaks for the lease from now on, 0 if `attach` must do so already
 --        7 identity of the caller ("": none)  8 new metadata of the holder ("": the metadata stays; "{}": none)
@@ -14,11 +14,11 @@
 -- Holds  Renews also while grants pause, except a lease that may have ended on another Redis: that Redis may have granted
 --        the name again. Never shortens a lease and never restores an ended lease. A longer ttl becomes the lease's ttl.
 --
--- @include shared/answer-granted.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/grant-next.lua
--- @include shared/is-holder.lua
+-- @include shared/leases.lua
 -- @include shared/purge.lua
+-- @include shared/queue.lua
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local attach, take_over, identity, metadata = ARGV[5], ARGV[6] == '1', ARGV[7], ARGV[8]
 local retention_ms = tonumber(ARGV[9])

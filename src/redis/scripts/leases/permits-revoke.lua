@@ -3,7 +3,7 @@
 -- its end. With force, the lease ends now. An offer ends now in any case, because no client was told of it. Views show an
 -- offer as a holder.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 target: "token", "lease", "all" or "waiter"  3 force: 1, else 0
 --        4 token, lease: the fencing token; all: the last token before the first step ("": the first step)
 --        5 lease: its request id ("": another target)  6 waiter: its position  7 waiter: its enqueue time (us)
@@ -21,11 +21,11 @@
 --        they revoke. "all" does not revoke leases that were granted after the first step. Acts also while grants pause,
 --        and then grants nothing. A late command does nothing.
 --
--- @include shared/answer.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/find-or-create.lua
--- @include shared/grant-next.lua
 -- @include shared/purge.lua
+-- @include shared/queue.lua
+-- @include shared/state.lua
 local server, target, force = ARGV[1], ARGV[2], ARGV[3] == '1'
 local given_token, own_request = tonumber(ARGV[4]), ARGV[5]
 local position, enqueue_time = tonumber(ARGV[6]), tonumber(ARGV[7])

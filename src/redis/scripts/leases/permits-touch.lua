@@ -2,7 +2,7 @@
 -- Reports that a server with waiters is alive, and answers the positions of some of its waiters. Without waiters, the
 -- script continues a step that stopped after a batch.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 retention (ms)  3.. at most 64 pairs of request id and attach
 -- Reply  DONE queue_snapshot { for each pair: its position in the queue
 --                                             | RECHECK: the request was offered, detached, ended or forgotten, so
@@ -12,13 +12,12 @@
 -- Holds  RECHECK never says whether the request was granted or ended: the server learns this by a claim. Repeats the
 --        hints of open offers, because hints may be lost.
 --
--- @include shared/answer.lua
--- @include shared/clean-queue.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/grant-next.lua
--- @include shared/mark-alive.lua
 -- @include shared/purge.lua
--- @include shared/queue-snapshot.lua
+-- @include shared/queue.lua
+-- @include shared/servers.lua
+-- @include shared/views.lua
 local server, retention_ms = ARGV[1], tonumber(ARGV[2])
 local last = #ARGV - 2
 local has_waiters = last > 2

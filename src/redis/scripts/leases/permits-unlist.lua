@@ -9,8 +9,8 @@
 -- Holds  A name that is in use is in the index afterwards. May run late or twice: the script checks each name itself.
 --
 -- @include ../shared/layout-of.lua
--- @include shared/clock-shift.lua
 -- @include shared/other-names.lua
+-- @include shared/state.lua
 local layout = ARGV[1]
 
 local epoch = redis.call('GET', EPOCH_KEY)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Shows a resource to a server with watches, and registers the server, so that scripts tell the server of changes.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 maximum number of holders and of waiters to show  3 version of the server's layout of leases
 -- Reply  resource_view is_inexact time_us   is_inexact is 1 if the permits in use may count expired leases, so that the
 --                                          server must touch the resource first; else 0
@@ -13,9 +13,9 @@
 --        their next read.
 --
 -- @include ../shared/layout-of.lua
--- @include shared/clock-shift.lua
--- @include shared/resource-view.lua
--- @include shared/watchers.lua
+-- @include shared/servers.lua
+-- @include shared/state.lua
+-- @include shared/views.lua
 local UNUSED_EXPIRY_MS = '10000' -- the expiry of a name that has only registrations
 local server, max_shown = ARGV[1], tonumber(ARGV[2])
 

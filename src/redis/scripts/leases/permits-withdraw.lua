@@ -2,7 +2,7 @@
 -- Ends a wait. If the request was granted meanwhile, the call takes the grant, or gives back a grant that no client was
 -- told of, even if the lease has ended since.
 --
--- KEYS   the resource's keys (shared/constants.lua)
+-- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 attach  4 give back: 1 if the caller is gone, 0 if the call takes a grant,
 --        2 as 1, but only a direct grant that no command of the call was answered with
 --        5 fencing token of the only grant that may be given back ("": any grant, offer or place of the call)
@@ -11,20 +11,18 @@
 --        WITHDRAWN queue_snapshot ticket ("": unknown)
 --        KEPT                              not given back, because another call was answered with the lease
 --        SUPERSEDED                        another call speaks for the request
---        FINISHED cause token              the lease of this request id has ended (answer-finished.lua) or was revoked
---                                          (answer-revoked.lua), or the waiting request was revoked
+--        FINISHED cause token              the lease of this request id has ended (answers.lua) or was revoked
+--                                          (answers.lua), or the waiting request was revoked
 --        AGAIN
 -- Holds  Acts only for the stored attach. While grants pause, the script takes neither an offer nor a grant that no
 --        client was told of, and still ends the wait. The place is kept for the same request id for KEEP_PLACE_US.
 --
--- @include shared/answer-finished.lua
--- @include shared/answer-granted.lua
--- @include shared/answer-revoked.lua
+-- @include shared/answers.lua
 -- @include shared/epoch-check.lua
--- @include shared/grant-next.lua
--- @include shared/hold.lua
+-- @include shared/leases.lua
 -- @include shared/purge.lua
--- @include shared/queue-snapshot.lua
+-- @include shared/queue.lua
+-- @include shared/views.lua
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
 local give_back, only_unheard = ARGV[4] ~= '0', ARGV[4] == '2'
 local token, retention_ms = ARGV[5], tonumber(ARGV[6])

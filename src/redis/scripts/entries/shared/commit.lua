@@ -1,9 +1,19 @@
--- @include imports.lua
--- @include generation.lua
+-- @include dictionary.lua
 -- @include feed.lua
--- @include follow.lua
--- @include pending.lua
--- @include owner.lua
+-- @include generation.lua
+-- @include imports.lua
+
+-- A commit that must follow more writes than one script can follow is kept in `committing` of meta: import id, generation,
+-- id of the write, and the time after which the commit must not be done (us). Until then no script adds a write: each
+-- writer does the next step of the commit first. So the number of writes to follow only falls, and the commit ends.
+--
+
+-- Returns the values of `committing`, or nil without such a commit.
+local function open_commit()
+  if not meta[8] then return nil end
+  local commit = cmsgpack.unpack(meta[8])
+  if now <= commit[4] and redis.call('HEXISTS', KEYS[1], 'import:' .. commit[1]) == 1 then return commit end
+end
 
 -- Finishes a put, then follows the next writes, and replaces the live generation after the last write. Returns OK, AGAIN
 -- (work is left) or LOST (the import has ended, because the feed lacks a write).
@@ -44,4 +54,34 @@ local function commit_step(import, generation, write_id)
   add_write(build, write_id, 'c', cmsgpack.pack({}), 1)
   save_generation(build)
   return 'OK'
+end
+
+-- Work that writes wait for. The server of a waiting writer does it step by step, so no writer waits for another server.
+--
+
+-- Lets the import that is furthest behind follow the next writes. Ends an import of a dead server.
+local function follow_slowest()
+  give_up_silent()
+  local slowest, least = nil, version
+  for _, import in ipairs(fields_of('import:')) do
+    local followed = tonumber(redis.call('HGET', key_head .. 'state:' .. import[2], 'followed'))
+    if followed < least then slowest, least = import, followed end
+  end
+  if slowest and follow(open_generation(slowest[2])) == 'LOST' then give_up(slowest[1], slowest[2]) end
+end
+
+-- Does a step of the work. Returns true if writes need not wait any more, and true if no element of the feed is left to
+-- trim now.
+local function finish_step()
+  local commit = open_commit()
+  if commit then
+    commit_step(commit[1], commit[2], commit[3])
+    return false
+  end
+  local entries = open_live()
+  if pending then write_pending(entries) end
+  local has_room, is_trimmed = trim_feed(entries)
+  save_generation(entries)
+  if not has_room then follow_slowest() end
+  return has_room and not pending, is_trimmed
 end

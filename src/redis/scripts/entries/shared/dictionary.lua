@@ -6,10 +6,10 @@
 --   owner        the identity that created the dictionary; absent if the creator had none
 --   live         the generation that answers; absent until the first import is committed
 --   generation   number of generations that have been live
---   version      number of writes and commits; `tail` names their history (see tail.lua)
---   pending      a put that is committed, but not in the buckets yet (see pending.lua)
+--   version      number of writes and commits; `tail` names their history (see dictionary.lua)
+--   pending      a put that is committed, but not in the buckets yet (see generation.lua)
 --   previous     the generation before `live`, while it is kept: its `done` answers repeated writes
---   committing   a commit that still follows writes (see open-commit.lua)
+--   committing   a commit that still follows writes (see commit.lua)
 --   committed    the last committed import, so that a repeated commit gets the same answer
 --   import:ID    the generation that the import ID builds
 --   garbage:G    the time when the keys of the generation G may be removed (us)
@@ -47,3 +47,57 @@ local meta = redis.call('HMGET', KEYS[1], 'format', 'live', 'version', 'tail', '
 local live, version, tail, pending = meta[2], tonumber(meta[3] or 0), meta[4] or '', meta[5]
 
 if meta[1] and tonumber(meta[1]) ~= FORMAT then return { 'FORMAT', meta[1] } end
+
+-- Called when the dictionary begins to exist. "": the caller has no identity.
+local function set_owner(owner)
+  if owner == '' then
+    redis.call('HDEL', KEYS[1], 'owner')
+  else
+    redis.call('HSET', KEYS[1], 'owner', owner)
+  end
+end
+
+-- The first values of a reply about a dictionary: OK, profile, live generation, version, tail. The server reads the same
+-- values with HMGET when it needs nothing else.
+local function with_head(...) return { 'OK', meta[6], live, int(version), tail, ... } end
+
+-- The tail names a history: it is a digest of all ids of its writes. The id of the last write would not suffice: a write
+-- that is repeated after a failover keeps its id, and may then follow other writes.
+
+-- The length of a tail. Digests of 96 bits do not collide in practice.
+local TAIL_DIGITS = 24
+
+local function tail_after(before, id) return string.sub(redis.sha1hex(before .. id), 1, TAIL_DIGITS) end
+
+-- Returns version and tail of a generation: the present ones for the live generation, the last ones for a replaced
+-- generation. Returns nil if the generation was removed or is being built.
+local function end_of_history(generation)
+  if generation == live then return version, tail end
+  local numbers = redis.call('HMGET', key_head .. 'state:' .. generation, 'ended', 'end_tail', 'removed')
+  if numbers[1] and not numbers[3] then return tonumber(numbers[1]), numbers[2] end
+end
+
+-- Returns version and tail of the last write that is completely in the buckets of the live generation.
+local function end_of_buckets()
+  if not pending then return version, tail end
+  return version - 1, cmsgpack.unpack(pending)[4]
+end
+
+-- A read ends after the bucket that reaches one of these bounds.
+local MOST_FIELDS = 1100
+local MOST_BYTES = 262144
+
+-- Reads the buckets of a generation from `bucket` on. Returns the number of buckets, the next bucket, and each bucket as
+-- { field, value, field, value, ... } in msgpack, one after the other.
+local function read_buckets(generation, bucket, buckets)
+  local head, packed, fields, bytes = key_head .. 'e:' .. generation .. ':', {}, 0, 0
+  while bucket < buckets and fields < MOST_FIELDS and bytes < MOST_BYTES do
+    local content = redis.call('HGETALL', head .. bucket)
+    local one = cmsgpack.pack(content)
+    packed[#packed + 1] = one
+    fields = fields + #content / 2 + 1
+    bytes = bytes + #one
+    bucket = bucket + 1
+  end
+  return int(buckets), int(bucket), table.concat(packed)
+end

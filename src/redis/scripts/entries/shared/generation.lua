@@ -1,3 +1,5 @@
+-- @include dictionary.lua
+
 -- The entries of a generation are spread over buckets by linear hashing. A bucket is a hash: entry id -> record, and
 -- "\1" .. entry id -> number of selections, which only selected entries have. No entry id has the character "\1".
 --
@@ -9,7 +11,6 @@
 --   trimmed          the time of the last write that left the feed (us)
 --   ended, end_tail  for a replaced generation: its last version and tail
 --
--- @include dictionary.lua
 
 -- The mean number of entries of a bucket, and the mean bytes. See docs/design/decisions/021-entries-in-hash-buckets.md.
 local BUCKET_ENTRIES = 50
@@ -115,5 +116,26 @@ local function set_selections(of, id, count)
     of.selected = of.selected + redis.call('HSET', bucket_of(of, id), SELECTIONS .. id, count)
   elseif of.selected > 0 then
     of.selected = of.selected - redis.call('HDEL', bucket_of(of, id), SELECTIONS .. id)
+  end
+end
+
+-- A put of several chunks is committed when its element joins the feed. Then the chunks are written to the buckets, one in
+-- each step. `pending` of meta is: id of the put, number of chunks, next chunk, tail before the put. The chunks last until the
+-- element leaves the feed, which is after the last step, because other writes wait for the put.
+--
+
+-- Writes one chunk of the pending put to the buckets. Must precede all changes of the script, because it may end the script.
+local function write_pending(of)
+  local id, count, next_chunk, before = unpack(cmsgpack.unpack(pending))
+  local chunk = redis.call('GET', key_head .. 'stage:' .. id .. ':' .. next_chunk)
+  if not chunk then damaged('a chunk of a committed put') end
+  local changes = cmsgpack.unpack(chunk)
+  for i = 1, #changes, 2 do put_entry(of, changes[i], changes[i + 1]) end
+  next_chunk = next_chunk + 1
+  pending = next_chunk < count and cmsgpack.pack({ id, count, next_chunk, before })
+  if pending then
+    redis.call('HSET', KEYS[1], 'pending', pending)
+  else
+    redis.call('HDEL', KEYS[1], 'pending')
   end
 end

@@ -2,9 +2,8 @@
 -- and the first effect), the write comes too late (LATE, see timed.lua), the write is a repetition and its effect may have
 -- been removed (FORGOTTEN), or other work must be done first (AGAIN).
 --
+-- @include commit.lua
 -- @include feed.lua
--- @include open-commit.lua
--- @include pending.lua
 -- @include generation.lua
 -- @include timed.lua
 

@@ -1,14 +1,48 @@
+-- Keys and numbers that the scripts of the permits engine share. layout.lua describes the keys.
+--
+-- EPOCH_KEY belongs to the resource's bucket. All keys share the bucket's slot. In Redis Cluster, KEYS also has a key that
+-- never exists: `absentKey` in src/redis/keys.ts says why.
+local STATE_KEY = KEYS[1]
+local EPOCH_KEY = KEYS[2]    -- string: the epoch of the bucket; epoch-adopt.lua describes its format
+
+-- Every time is one reading of Redis's clock in microseconds, below 2^53, so a Lua number holds it exactly.
+-- The most leases that a script ends, requests that a script forgets, and grants and offers that a script makes. If some of
+-- this work is left, the script answers `more`.
+local BATCH = 64
+local MAX_OFFERS = 256          -- the most offers of a resource at a time, so that servers can claim all within OFFER_US
+local OFFER_US = 3000000        -- an offer that no server claims lapses after this time
+local DIRECT_TTL_US = 120000000 -- a longer lease is offered: a server that stops before it reads the grant would block the
+                                -- name for the whole ttl
+local SILENT_US = 4000000       -- the waiters of a server that ran no script for this time are detached
+local STALL_US = 3000000        -- after this time without a script, no server is judged silent for GRACE_US
+local GRACE_US = 3000000        -- how long no server is judged silent after a stall
+local KEEP_PLACE_US = 10000000  -- a detached request keeps its place in the queue for this time
+local REMEMBER_US = 60000000    -- the longest time for which a tombstone is kept
+local KEEP_TICKET_US = 7200000000 -- the ticket of a revoked request is kept for this time; a call waits for at most an hour
+local MOST_TICKETS = 10000      -- the most tickets of revoked requests
+local SET_BACK_US = 100000      -- Redis's clock was set back if a stored time is later than the clock by more than this
+local NEVER = 9007199254740991  -- later than any time
+local LONGEST_US = 86400000000  -- the longest ttl that a server can be configured to grant
+local MARGIN_US = 60000000      -- keys are kept longer by up to this time, or a tenth of the retention time, so that few
+                                -- scripts move the expiry
+local WATCHED_US = 5000000      -- a server is told of changes for this time after its last registration
+local MOST_WATCHERS = 64        -- the most servers that a script tells of a change
+local LIST_AGAIN_US = 600000000 -- a used name is put into the index of names once in this time
+local MOST_INLINE = 16          -- the most leases, and the most tombstones, in the head
+local FEW_INLINE = 8            -- leases return from their sorted set to the head when this number is left
+local MOST_PAST = 10000         -- the most tombstones of one `past` hash
+
 -- The layout of a resource in Redis. A resource is one hash, STATE_KEY:
 --
 --   h       the head: the numbers of `meta`, then the inline index (below)
---   r<id>   the record of the request with this id (record.lua)
+--   r<id>   the record of the request with this id (layout.lua)
 --   moving  `change`: unfinished work; absent for most resources
---   w       the servers with watches (watchers.lua); absent for most resources. A watched lock that was never used has only
+--   w       the servers with watches (servers.lua); absent for most resources. A watched lock that was never used has only
 --           this field
 --
 -- The inline index has one element for each lease, and then one for each tombstone, the oldest first: its time and its request
 -- id. At most MOST_INLINE leases and as many tombstones are in the head. Beyond that
---   - the oldest tombstones move, with their records, to a `past` hash (past.lua),
+--   - the oldest tombstones move, with their records, to a `past` hash (transitions.lua),
 --   - all leases move to the sorted set `ends`, and return when FEW_INLINE are left (leases.lua).
 -- So a record is a field of STATE_KEY in each state, except for old tombstones of much used names.
 --
@@ -23,7 +57,7 @@
 --   revoked    sorted set: the tickets of requests that were revoked before a command of their call was answered with a lease,
 --              by the time of the revocation (us). It outlives the tombstones
 -- `limit_key`, without a version, is a string, only for semaphores: a limit that SetSemaphoreLimit has set, or 0 and the kept
--- limit of a paused semaphore (kept-limit.lua). It does not expire.
+-- limit of a paused semaphore (state.lua). It does not expire.
 --
 -- The index of names, PREFIX:{BUCKET}:l2:names and s2:names, is a sorted set for each service and bucket: the names that lists
 -- look at, all with score 0, so in the order of their bytes (names.lua). No part has the name `names`, so no key of a resource
@@ -38,7 +72,6 @@
 --   - A lock with a lease, an offer, a waiter or a kept place is in the index of names. So is every semaphore. A lock may stay
 --     in the index while nobody uses the lock.
 --   - `meta.is_listed` is true only if the name is in the index, unless the index was edited manually.
--- @include constants.lua
 
 local key_start, key_end -- of `key_of`
 
@@ -129,3 +162,36 @@ local function packed_head()
   for i, id in ipairs(lease_ids) do leases[i] = struct.pack(ELEMENT, lease_ends[i], #id, id) end
   return numbers .. more_numbers .. table.concat(leases) .. tombs
 end
+
+-- The record of a request, packed with MessagePack. Redis stores each field under its letter.
+--
+-- @field s state           one of the five states below
+-- @field a attach          the call that speaks for the request: "<server>.<n>", for a stream "<server>.<n>s", and for a session
+--                          "<server>.<n>/<client process>/<session number>.<command id>s"
+-- @field k secret          the secret of the lease
+-- @field n permits         how many permits the request takes
+-- @field x mode            exclusive or shared; scripts only compare the text
+-- @field h holder_id       a label for people
+-- @field m metadata        opaque to scripts
+-- @field l ttl             length of the lease (us)
+-- @field t ticket          place in the queue
+-- @field f fencing_token   set by the grant or the offer; in a tombstone: set while one call may give the lease back
+-- @field g granted_at      time of the grant or the offer (us)
+-- @field q queued_at       time of the first acquire (us)
+-- @field o answered        attach of the only call that was answered with the lease; "" after a second such call
+-- @field w returnable      1 while the call in `answered` may give the lease back; only the call that got the grant may.
+--                          2: as 1, and no command of this call was answered with the lease (a direct grant)
+-- @field c cause           why the lease ended
+-- @field v revoked         1 if an operator revoked the lease
+-- @field e extended        1 after a stall gave the offer or the kept place more time
+-- @field p identity        the identity that the client has proven; absent without authentication. Only a caller with this
+--                          identity may renew and release the lease
+-- @field u client_request_id   the request id that the client has sent; absent without an identity, because then the request is
+--                          stored under this id (src/engine/leases/stored-request-id.ts)
+--
+-- The state determines the place of the request (layout.lua). Fencing tokens and tickets only rise.
+local WAITING = 'W'
+local DETACHED = 'D' -- the waiting call has ended; the place in the queue is kept
+local OFFERED = 'O'  -- the permits are taken, and the server must claim them
+local HELD = 'H'
+local ENDED = 'E'    -- a tombstone

@@ -1,5 +1,7 @@
--- The ends of held leases: in the head, or in the sorted set `ends` (layout.lua).
+-- @include layout.lua
 -- @include state.lua
+
+-- The ends of held leases: in the head, or in the sorted set `ends` (layout.lua).
 
 local function position_of(id)
   for i, other in ipairs(lease_ids) do
@@ -14,7 +16,7 @@ local function stored_end(id)
   return known_ends[id]
 end
 
--- Moves all leases from the head to the sorted set. Old members of the set are left over (`put` in write.lua), and are
+-- Moves all leases from the head to the sorted set. Old members of the set are left over (`put` in state.lua), and are
 -- removed.
 -- @rare
 local function spill()
@@ -90,4 +92,31 @@ local function first_lease()
     if not time or other_end < time or other_end == time and other < id then id, time = other, other_end end
   end
   return id, time
+end
+
+-- The end of the script's own lease (us), never more than the lease's ttl from now, even if Redis's clock was set back.
+local function end_of(id)
+  local request = records[id]
+  return math.min(stored_end(id), now + request.ttl)
+end
+
+-- OFFERED, WAITING or new -> HELD. The call that speaks for the request is answered with the lease.
+local function hold(id, request)
+  if request.state == OFFERED then remove('offers', id) end
+  request.state, request.answered, request.returnable, request.granted_at = HELD, request.attach, 1, now
+  set_end(id, now + request.ttl)
+  is_shown_changed = true
+  store(id, request)
+end
+
+-- Stores the identity of a new request. `client` is "" without an identity, else the client's request id, a UUID, and then the
+-- identity.
+local function identify(request, client)
+  if client == '' then return end
+  request.client_request_id, request.identity = string.sub(client, 1, 36), string.sub(client, 37)
+end
+
+-- True if the caller has the secret of the request's lease, and the identity of its holder.
+local function is_holder(request, secret, identity)
+  return request and request.secret == secret and (not request.identity or request.identity == identity)
 end

@@ -1,5 +1,6 @@
+-- @include transitions.lua
+
 -- Every script calls `purge` before its own step. `purge` ends leases, offers, places and tombstones that are due.
--- @include unfinished.lua
 
 -- @rare
 local function due(part)
@@ -65,7 +66,7 @@ local function has_lease_to_end()
 end
 
 -- A waiter or an offer that was deleted manually is detached, so that the server claims again with the same ticket. If the
--- count is 0, the members of the set are left over (`put` in write.lua). The set is counted again and the count not just
+-- count is 0, the members of the set are left over (`put` in state.lua). The set is counted again and the count not just
 -- reduced, because another script may already have counted without the deleted member.
 -- @rare
 local function check_place(request)
@@ -190,4 +191,11 @@ local function purge()
   if places_due then forget_old_places() end
   if tombstones_due then forget_tombstones() end
   check_own_request()
+end
+
+-- True if no earlier work of the resource is due: `purge` and `grant_next` would change nothing. For a resource with a lease.
+local function is_quiet()
+  local leases_due, offers_due, places_due, tombstones_due = due_steps()
+  return next(change) == nil and not (is_set_back() or leases_due or offers_due or places_due or tombstones_due)
+    and (meta.queue == 0 or meta.used >= meta.limit)
 end

@@ -1,5 +1,6 @@
--- The variables that all functions of a script share, and how a script reads a resource.
 -- @include layout.lua
+
+-- The variables that all functions of a script share, and how a script reads a resource.
 
 -- Formats a number for an argument: exact, and ten times faster than Redis's own conversion of a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
@@ -26,7 +27,7 @@ local past_numbers = {}     -- request id -> the number of this `past` hash
 local expiring = {}         -- part -> true: `answer` sets the expiry of this sorted set, which the script may have created
 local known_ends = {}       -- request id -> end of the lease, for some requests in the sorted set `ends`
 local more = false          -- a step stopped after BATCH requests
-local watchers = false      -- the packed servers with watches (watchers.lua); false: none
+local watchers = false      -- the packed servers with watches (servers.lua); false: none
 local is_shown_changed = false -- something has changed that watches show: `answer` tells the servers with watches
 local news = {}             -- the news of requests of the calling server (reply.lua)
 local calling_server = ''
@@ -90,4 +91,97 @@ local function load(id)
     records[id] = request
   end
   return request
+end
+
+-- How far Redis's clock was set forward (us), as long as grants pause for the step: leases last longer by this. For scripts
+-- without an epoch check. `epoch` is the text of epoch-adopt.lua, or false.
+local function clock_shift_of(epoch)
+  local ends_at, set_forward = string.match(epoch or '', '^%S+ %a %d+ %d+ %d+ (%d+) (%d+)')
+  return ends_at and tonumber(ends_at) > now and tonumber(set_forward) or 0
+end
+
+-- Writes to the resource.
+
+local function store(id, request)
+  records[id] = request
+  unsaved[id] = true
+end
+
+-- Adds a request to a sorted set. `part` is the set, and its count in `meta`: 'offers', 'queue' or 'detached'. If the count
+-- is 0, all members of the set are left over, because STATE_KEY was deleted manually. The expiry of `live` is not moved
+-- while no request waits.
+-- @rare
+local function put(part, score, id)
+  if meta[part] == 0 then
+    redis.call('UNLINK', key_of(part))
+    expiring.live = true
+  end
+  local added = redis.call('ZADD', key_of(part), int(score), id)
+  meta[part] = meta[part] + added
+  if added == 1 then is_shown_changed = true end
+  expiring[part] = true
+end
+
+-- As `put`, for a sorted set with a lower bound in `meta`: 'offers' or 'detached'.
+-- @rare
+local function put_due(part, time, id)
+  put(part, time, id)
+  local bound = part .. '_due'
+  meta[bound] = math.min(meta[bound], time)
+end
+
+-- Counts a sorted set again, because members may have been deleted manually.
+-- @rare
+local function count_again(part)
+  if meta[part] > 0 then meta[part] = redis.call('ZCARD', key_of(part)) end
+end
+
+-- @rare
+local function remove(part, id)
+  if meta[part] > 0 then meta[part] = meta[part] - redis.call('ZREM', key_of(part), id) end
+  if part ~= 'detached' then is_shown_changed = true end
+end
+
+-- Removes the records of requests that have left their place.
+-- @rare
+local function forget(ids)
+  if #ids == 0 then return end
+  local fields = {}
+  for i, id in ipairs(ids) do
+    fields[i] = 'r' .. id
+    records[id], unsaved[id] = nil, nil
+  end
+  redis.call('HDEL', STATE_KEY, unpack(fields))
+end
+
+-- For scripts about several resources of one bucket.
+
+-- Forgets what the script knows of a resource, before `begin` reads the next one, of the same bucket. `begin` itself sets the
+-- variables that are not here, or a renewal does not change them.
+local function next_resource(state_key)
+  KEYS[1] = state_key -- STATE_KEY
+  key_start = nil
+  meta, lease_ids, lease_ends = empty_meta(), {}, {}
+  change, unsaved, past_times = {}, {}, {}
+  expiring, known_ends = {}, {}
+end
+
+-- Finds the limit, or creates the resource with `initial_limit`. Returns false if the resource does not exist.
+local function find_or_create(initial_limit)
+  if meta.limit == nil then
+    local limit = is_semaphore() and tonumber(redis.call('GET', limit_key()))
+    is_new = limit == nil
+    meta.limit = limit or initial_limit
+  end
+  return meta.limit ~= nil
+end
+
+-- The value of `limit_key` of a paused semaphore: 0 as a number, for every script that reads a limit, also those of older
+-- servers. Their scripts replace or delete the value as a whole, so no kept limit is left behind.
+local function kept_text(limit) return '0e' .. int(limit) end
+
+-- The limit that the end of the pause brings back, or nil.
+local function kept_limit()
+  if meta.limit ~= 0 then return nil end
+  return tonumber(string.match(redis.call('GET', limit_key()) or '', '^0e(%d+)$'))
 end

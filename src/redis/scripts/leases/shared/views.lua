@@ -1,5 +1,35 @@
--- @include holder-view.lua
--- @include kept-limit.lua
+-- @include layout.lua
+-- @include leases.lua
+-- @include state.lua
+
+-- The public data of a holder: { holder_id, metadata, fencing token, permits, mode, granted us, end us, revoked,
+-- identity (absent: none) }.
+-- @rare
+local function holder_view(id, ends_at)
+  local request = load(id)
+  if not request then return {} end
+  return {
+    request.holder_id, request.metadata, request.fencing_token, request.permits, request.mode, request.granted_at,
+    ends_at, request.revoked or 0, request.identity,
+  }
+end
+
+-- Returns { us until the earliest end of a lease or offer (-1: none), number of waiters, view of the holder with the
+--   earliest end ({}: none), us until that end, limit ("": unknown), permits in use }
+-- @rare
+local function queue_snapshot()
+  local holder, time = first_lease()
+  local lapse = meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', '0', 'WITHSCORES') or {}
+  local earliest = math.min(time or NEVER, tonumber(lapse[2]) or NEVER)
+  if not holder then holder, time = lapse[1], tonumber(lapse[2]) end
+  return {
+    earliest == NEVER and -1 or earliest - now,
+    meta.queue,
+    holder and holder_view(holder, time) or {},
+    holder and time - now or 0,
+    meta.limit or '', meta.used,
+  }
+end
 
 -- The leases that have not expired, the earliest end first, and their number. At most `most` of them, or MOST_INLINE if that
 -- is more. `expired`: the ids of at most BATCH leases that have expired.
@@ -31,9 +61,9 @@ end
 
 -- A lease that was renewed after Redis's clock was set forward is shown with a later end than it has, but no later than its ttl
 -- from now, because no record says whether the lease was renewed since.
-local function lease_view(id, stored_end)
+local function lease_view(id, ends_at)
   local request = load(id)
-  return holder_view(id, math.min(stored_end + clock_shift, now + (request and request.ttl or NEVER)))
+  return holder_view(id, math.min(ends_at + clock_shift, now + (request and request.ttl or NEVER)))
 end
 
 -- A resource with at most `max_shown` holders and waiters: { limit ("": unknown), last fencing token, permits in use,

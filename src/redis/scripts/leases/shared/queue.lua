@@ -1,7 +1,63 @@
--- `grant_next` gives free permits to the head of the queue. Every script that can free permits calls `grant_next`.
--- @include hold.lua
+-- @include layout.lua
+-- @include leases.lua
 -- @include servers.lua
+-- @include state.lua
 -- @include transitions.lua
+
+-- A limit of 0 is a pause: every request waits.
+local function never_fits(permits) return meta.limit > 0 and permits > meta.limit end
+
+-- WAITING or DETACHED -> forgotten, because the request never fits.
+-- @rare
+local function dismiss(id, request)
+  remove(request.state == WAITING and 'queue' or 'detached', id)
+  forget({ id })
+end
+
+-- Walks once along the queue, a batch in each script. Waiters that never fit are removed and told so. Waiters of silent
+-- servers are detached, because the queue counts and shows them until they become its head. True at the end.
+-- @rare
+local function walk_queue()
+  local ids = meta.queue > 0
+    and redis.call('ZRANGEBYSCORE', key_of('queue'), int(meta.cursor), '+inf', 'LIMIT', '0', BATCH) or {}
+  for _, id in ipairs(ids) do
+    local request = load(id)
+    if not request then
+      remove('queue', id)
+    else
+      meta.cursor = request.ticket + 1
+      if never_fits(request.permits) then
+        dismiss(id, request)
+        send_hint(request.attach, id)
+      elseif is_silent(server_of(request.attach)) then
+        detach(id, request)
+      end
+    end
+  end
+  if #ids == BATCH then
+    more = true
+    return false
+  end
+  meta.cursor, change.misfits = 0, nil
+  return true
+end
+
+-- Walks the queue if a server is dead or if waiters that never fit are being removed. Returns true after a full walk,
+-- which forgets the dead server.
+-- @rare
+local function clean_queue()
+  local dead = redis.call('ZRANGEBYSCORE', key_of('live'), '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
+  if dead and not is_silent(dead) then dead = nil end
+  if not dead and not change.misfits then
+    meta.cursor = 0 -- the next walk begins at the head
+    return false
+  end
+  if not walk_queue() then return false end
+  if dead then redis.call('ZREM', key_of('live'), dead) end
+  return true
+end
+
+-- `grant_next` gives free permits to the head of the queue. Every script that can free permits calls `grant_next`.
 
 local function take_permits(request)
   meta.used = meta.used + request.permits

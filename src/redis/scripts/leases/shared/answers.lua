@@ -1,7 +1,11 @@
--- The last step of a script: `answer` writes all changes and makes the reply.
+-- @include layout.lua
+-- @include leases.lua
 -- @include names.lua
--- @include past.lua
--- @include watchers.lua
+-- @include servers.lua
+-- @include state.lua
+-- @include transitions.lua
+
+-- The last step of a script: `answer` writes all changes and makes the reply.
 
 -- The keys expire at the retention time after the last lease's end, or a little later, so that few scripts move the expiry.
 -- A deleted semaphore keeps only its tombstones. True: the expiry of the state and of all sorted sets must be set.
@@ -57,4 +61,40 @@ local function answer(retention_ms, word, ...)
   if is_shown_changed and watchers then tell_watchers() end
   -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
   return { word, own_only or (more and 1 or 0), news, NOW_TEXT, paused_us, ... }
+end
+
+local function answer_granted(retention_ms, id, request)
+  if request.returnable == 2 then
+    request.returnable = 1
+    store(id, request)
+  end
+  local remaining = end_of(id) - now
+  return answer(
+    retention_ms, 'GRANTED', request.fencing_token, remaining, request.ttl, request.secret, request.permits,
+    request.client_request_id)
+end
+
+-- FINISHED: the lease of the request has ended. The reply has the token of the lease if only the asking call was answered
+-- with the lease, and "" otherwise. If the asking call has not reported the lease, the call gives the lease back. For
+-- another call, the script answers SUPERSEDED, or drops the token before.
+-- @rare
+local function answer_finished(retention_ms, request)
+  return answer(retention_ms, 'FINISHED', request.cause, request.fencing_token or '')
+end
+
+-- FINISHED for a revoked lease that has not ended yet. The lease is never extended and never reported again. As in
+-- answer_finished, the reply names the token if only the asking call was answered with the lease: a call that has not
+-- reported the lease gives the lease back, and its permits are free at once.
+-- @rare
+local function answer_revoked(retention_ms, request, attach)
+  local is_returnable = request.returnable >= 1 and request.answered == attach
+  return answer(retention_ms, 'FINISHED', 'revoked', is_returnable and request.fencing_token or '')
+end
+
+-- The request's own limit may be too small for the request. Then the semaphore is not created.
+-- @rare
+local function answer_never_fits(retention_ms)
+  local limit = meta.limit
+  if is_new then meta.limit = nil end
+  return answer(retention_ms, 'NEVER_FITS', limit)
 end
