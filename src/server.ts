@@ -7,7 +7,7 @@ import type { LoadedDictionaries } from './engine/autocomplete/loaded/loaded-dic
 import { openIndexes } from './engine/autocomplete/loaded/open-indexes';
 import { systemClock } from './engine/clock';
 import { systemIdentities } from './engine/identities';
-import { Permits, type PermitsStats } from './engine/leases/permits';
+import { Leases, type LeaseStats } from './engine/leases/leases';
 import { defaultSessionLimits } from './engine/sessions/session-requests';
 import { Sessions } from './engine/sessions/sessions';
 import { metricsPage, unmeasured } from './metrics/composition';
@@ -55,7 +55,7 @@ export interface HoldfastServer {
   /** Ends calls and streams within the drain timeout, then closes the store. Safe to call twice or during `listen`. */
   drain(): Promise<void>;
   /** Counts of the work in flight. Undefined until the store is connected. */
-  stats(): PermitsStats | undefined;
+  stats(): LeaseStats | undefined;
 }
 
 /** Composes one store, the two engines and one gRPC server. */
@@ -68,7 +68,7 @@ type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 class ComposedServer implements HoldfastServer {
   readonly version = readVersion();
   private store: Store | undefined;
-  private permits: Permits | undefined;
+  private permits: Leases | undefined;
   private sessions: Sessions | undefined;
   private autocomplete: Autocomplete | undefined;
   private indexes: LoadedDictionaries | undefined;
@@ -112,7 +112,7 @@ class ComposedServer implements HoldfastServer {
     return this.drained;
   }
 
-  stats(): PermitsStats | undefined {
+  stats(): LeaseStats | undefined {
     return this.permits?.stats();
   }
 
@@ -204,7 +204,7 @@ class ComposedServer implements HoldfastServer {
       identities: systemIdentities,
       onDefect: (error: unknown) => log.error({ err: error }, 'background work failed'),
     };
-    this.permits = new Permits({ ...shared, store: store.permits, limits, serverId, observer: spans });
+    this.permits = new Leases({ ...shared, store: store.permits, limits, serverId, observer: spans });
     this.indexes = openIndexes({
       ...shared,
       store: store.entries,

@@ -1,7 +1,7 @@
 import type { Clock } from '../engine/clock';
 import type { EntryStore } from '../engine/autocomplete/entry-store';
 import type { RecentsStore } from '../engine/autocomplete/recents-store';
-import type { PermitsStore } from '../engine/leases/permits-store';
+import type { LeaseStore } from '../engine/leases/lease-store';
 import type { StoreHealth, StoreOperations } from '../engine/store-health';
 import type { ClusterAddress, SentinelAddress, StoreAddress } from '../redis-address';
 import { RedisCluster } from './topology/cluster';
@@ -15,7 +15,7 @@ import { loadScripts } from './autocomplete/entry-commands';
 import { entryScripts, RedisEntryStore } from './autocomplete/entry-store';
 import { RedisNode, type NodeOptions } from './topology/node';
 import { Notifications, type NotificationsOptions } from './topology/notifications';
-import { permitsScripts, RedisPermitsStore } from './leases/permits-store';
+import { leaseScripts, RedisLeaseStore } from './leases/lease-store';
 import { recentsScripts, RedisRecentsStore } from './autocomplete/recents-store';
 import { connectorFor } from './topology/sentinel-connector';
 import { Sentinels } from './topology/sentinels';
@@ -54,7 +54,7 @@ export interface StoreOptions {
 }
 
 export interface Store {
-  readonly permits: PermitsStore;
+  readonly permits: LeaseStore;
   readonly recents: RecentsStore;
   readonly entries: EntryStore;
   /** The health of the whole store. */
@@ -62,7 +62,7 @@ export interface Store {
   close(): void;
 }
 
-const scripts: readonly Script[] = [...permitsScripts, ...recentsScripts, ...entryScripts];
+const scripts: readonly Script[] = [...leaseScripts, ...recentsScripts, ...entryScripts];
 
 /** A replica that takes over may lack the writes of this time: the longest accepted `min-replicas-max-lag`. */
 const REPLICA_LAG_MS = 10_000;
@@ -205,7 +205,7 @@ function openReplica({ replica, security, ...options }: StoreOptions): RedisConn
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
   const nodes = openNodes(options);
   const { commands, whole } = nodes;
-  const permits = new RedisPermitsStore({ ...options, commands, guard: 'of-node' });
+  const permits = new RedisLeaseStore({ ...options, commands, guard: 'of-node' });
   const recents = new RedisRecentsStore({ ...options, commands, retentionMs: options.recentsRetentionMs });
   const replica = openReplica(options);
   const { dictionaryAddress } = options;

@@ -88,7 +88,7 @@ const serviceLetters = { lock: `l${LEASE_LAYOUT}`, semaphore: `s${LEASE_LAYOUT}`
  * another name. Redis reads the hash tag from the first brace, which precedes the name. The second key is the epoch of
  * the bucket.
  */
-export function permitsKeys(prefix: string, { service, name }: Resource): [state: string, epoch: string] {
+export function leaseKeys(prefix: string, { service, name }: Resource): [state: string, epoch: string] {
   const { state, epoch } = keyHeads(prefix, bucketOf(name), service);
   return [state + name, epoch];
 }

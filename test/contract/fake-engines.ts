@@ -7,11 +7,11 @@ import type {
 } from '../../src/engine/autocomplete/suggestion';
 import type { Call } from '../../src/engine/call';
 import { parseLeaseId } from '../../src/engine/leases/lease-id';
-import type { LeaseEngine } from '../../src/engine/sessions/lease-engine';
+import type { SessionLeases } from '../../src/engine/sessions/session-leases';
 import type { LeaseEnd } from '../../src/engine/leases/expire-offset';
 import type { Lease, ResourceView } from '../../src/engine/leases/lease';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
-import type { PermitsEngine } from '../../src/engine/leases/permits-engine';
+import type { LeaseEngine } from '../../src/engine/leases/lease-engine';
 import { FakeEngine } from './fake-engine';
 
 /** A lease for tests that do not read the `expire_offset`. */
@@ -76,8 +76,8 @@ export const newYork: Suggestion = {
 export const onePage: SuggestPage = { suggestions: [newYork], nextPageToken: 'next' };
 
 /** The engine of unary calls and hold streams, and that of sessions. Every command of a session gets a lease. */
-export function fakePermits(): FakeEngine<PermitsEngine & LeaseEngine> {
-  return new FakeEngine<PermitsEngine & LeaseEngine>({
+export function fakePermits(): FakeEngine<LeaseEngine & SessionLeases> {
+  return new FakeEngine<LeaseEngine & SessionLeases>({
     take: (call, service, start, owner) => {
       const name = start.kind === 'acquire' ? start.request.name : someLease.name;
       const id = { ...parseLeaseId('lock', someLease.leaseId), resource: { service, name } };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultLimits } from '../../src/engine/leases/limits';
-import { Permits } from '../../src/engine/leases/permits';
+import { Leases } from '../../src/engine/leases/leases';
 import { systemClock } from '../../src/engine/clock';
 import { systemIdentities } from '../../src/engine/identities';
 import { closeAll } from '../support/close-all';
@@ -99,7 +99,7 @@ test('100 watches of each of 1,000 names cost 1,000 reads per second and little 
   const redis = await RedisProcess.start({ appendfsync: 'no' });
   const store = await connectTestStore(redis.url, { serverId: 's1', commandTimeoutMs: 20_000 });
   const defects: unknown[] = [];
-  const permits = new Permits({
+  const permits = new Leases({
     store: store.permits,
     clock: systemClock,
     identities: systemIdentities,

@@ -1,4 +1,4 @@
-import { permitsKeys } from '../../src/redis/keys';
+import { leaseKeys } from '../../src/redis/keys';
 import { ClientProcess } from './client-process';
 import { Fleet } from './fleet';
 import type { LoadTask } from './load';
@@ -22,7 +22,7 @@ afterAll(() => fleet?.close());
 
 /** Matches the runs of a script for one semaphore. */
 function runsFor(kind: ScriptKind, name: string) {
-  return runsOf(kind, permitsKeys(PREFIX, { service: 'semaphore', name })[0]);
+  return runsOf(kind, leaseKeys(PREFIX, { service: 'semaphore', name })[0]);
 }
 
 /** Clients that acquire and release without pause, at server 0 and at a server that a test may kill. */

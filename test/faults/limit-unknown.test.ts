@@ -1,4 +1,4 @@
-import { permitsKeys } from '../../src/redis/keys';
+import { leaseKeys } from '../../src/redis/keys';
 import { Fleet } from './fleet';
 import { PREFIX } from './observer';
 import { runScenario } from './scenario';
@@ -22,7 +22,7 @@ test('a limit change without a reply ends with OUTCOME_UNKNOWN, and its repeat a
     const held = await client.acquire({ name, ttlMs: 5000, permits: 3 });
     const waiting = client.hold({ name, ttlMs: 3000, permits: 3 });
     await waiting.queued();
-    const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
+    const [state] = leaseKeys(PREFIX, { service: 'semaphore', name });
     const { redisProxy } = fleet.member(1);
     const operator = scenario.operator('operator', fleet.member(1));
     const end = scenario.fault('link_cut', 'the reply is dropped and new connections are refused');

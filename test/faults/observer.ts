@@ -4,7 +4,7 @@ import { eitherClient, type EitherClient } from '../support/clients/either-clien
 import type { LeaseView } from '../support/clients/lease-client';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
-import { readEnds } from '../support/permits-stored';
+import { readEnds } from '../support/lease-stored';
 import type { FleetStore } from './fleet';
 import type { Held } from './held';
 

@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { keyOf, PARTS, readStored } from '../support/permits-stored';
+import { keyOf, PARTS, readStored } from '../support/lease-stored';
 import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';
 

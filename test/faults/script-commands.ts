@@ -4,17 +4,17 @@ import { bucketOf } from '../../src/redis/keys';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 
 const SHAS = {
-  acquire: script(scripts.permitsAcquire).sha,
-  claim: script(scripts.permitsClaim).sha,
-  withdraw: script(scripts.permitsWithdraw).sha,
-  touch: script(scripts.permitsTouch).sha,
+  acquire: script(scripts.leaseAcquire).sha,
+  claim: script(scripts.leaseClaim).sha,
+  withdraw: script(scripts.leaseWithdraw).sha,
+  touch: script(scripts.leaseTouch).sha,
   /** Attaches too. */
-  renew: script(scripts.permitsRenew).sha,
+  renew: script(scripts.leaseRenew).sha,
   /** Renews the leases of one bucket together. */
-  renewMany: script(scripts.permitsRenewMany).sha,
-  release: script(scripts.permitsRelease).sha,
-  limit: script(scripts.permitsLimit).sha,
-  delete: script(scripts.permitsDelete).sha,
+  renewMany: script(scripts.leaseRenewMany).sha,
+  release: script(scripts.leaseRelease).sha,
+  limit: script(scripts.leaseLimit).sha,
+  delete: script(scripts.leaseDelete).sha,
   'dictionary create': script(scripts.entriesCreate).sha,
   /** A put of one chunk. */
   'dictionary put': script(scripts.entriesPut).sha,

@@ -1,4 +1,4 @@
-import { permitsKeys } from '../../src/redis/keys';
+import { leaseKeys } from '../../src/redis/keys';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { Fleet, type Member } from './fleet';
 import type { Held } from './held';
@@ -24,7 +24,7 @@ afterAll(() => fleet?.close());
 
 /** Matches the command after the first script of a deletion. The deletion has begun and is not complete. */
 function secondStep(name: string): (command: RedisCommand) => boolean {
-  const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
+  const [state] = leaseKeys(PREFIX, { service: 'semaphore', name });
   const isFirst = runsOf('delete', state);
   let begun = false;
   return (command) => {
@@ -102,7 +102,7 @@ test.concurrent('a deletion completes and ends all calls when the reply of its f
     await expect(operator.delete(name, false)).rejects.toMatchObject({
       ending: { code: 'FAILED_PRECONDITION', reason: 'SEMAPHORE_IN_USE' },
     });
-    const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
+    const [state] = leaseKeys(PREFIX, { service: 'semaphore', name });
     const lost = other.redisProxy.dropNextReply(runsOf('delete', state));
     const end = scenario.fault('reply_dropped', 'the reply of the first script of the deletion', {
       names: [name],

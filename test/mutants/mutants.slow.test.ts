@@ -6,7 +6,7 @@ import { ROOT } from '../support/root';
 const TIMEOUT_MS = 900_000;
 
 /** `npm run test:mutants` runs the mutants of all scripts. */
-it.each(['permits-touch', 'entries-drop'])(
+it.each(['lease-touch', 'entries-drop'])(
   'a test fails for each mutant of %s that survivors.ts does not explain',
   async (file) => {
     const main = join(ROOT, 'dist', 'test', 'mutants', 'main.js');

@@ -11,12 +11,12 @@ export const EXPLANATIONS: readonly Explanation[] = [
     mutants: {
       'entries/entries-create.lua': ['true for `not live`'],
       'epochs/epoch-adopt.lua': ['true for `after ~= before`'],
-      'leases/permits-acquire.lua': [
+      'leases/lease-acquire.lua': [
         '`request.attach ~= attach and request.fencing_token` without `request.fencing_token`',
         'true for `request.state == DETACHED`',
       ],
-      'leases/permits-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
-      'leases/permits-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
+      'leases/lease-inspect.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
+      'leases/lease-limit.lua': ['true for `limit < before or before == 0`', 'true for `change.misfits`'],
       'leases/shared/state.lua': [
         'delete `if meta.limit ~= 0 then return nil end`',
         "`is_semaphore() and tonumber(redis.call('GET', limit_key()))` without `is_semaphore()`",
@@ -26,25 +26,25 @@ export const EXPLANATIONS: readonly Explanation[] = [
         'true for `meta[part] > 0`',
         'true for `meta[part] > 0` (2)',
       ],
-      'leases/permits-revoke.lua': [
+      'leases/lease-revoke.lua': [
         "`meta.queue > 0 and redis.call('ZRANGE', key_of('queue'), int(first), int(position - 1 + BATCH))` without `meta.queue > 0`",
         "`meta.offers > 0 and redis.call('ZRANGE', key_of('offers'), '0', MAX_OFFERS - 1)` without `meta.offers > 0`",
         '`0` for `math.max(0, position - 1 - BATCH)`',
       ],
-      'leases/permits-list.lua': [
+      'leases/lease-list.lua': [
         "`meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), '(' .. int(latest), '+inf') > 0` without `meta.is_spilled == 1`",
         "`meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0` without `meta.offers > 0`",
         'delete `more = false`',
         '`more and 1` without `1`',
       ],
-      'leases/permits-renew.lua': [
+      'leases/lease-renew.lua': [
         '`refusal and end_of(id) + clock_shift <= rival_until` without `refusal`',
         "`attach == '' and request.answered ~= ''` without `request.answered ~= ''`",
         "`metadata ~= '' and metadata ~= request.metadata` without `metadata ~= request.metadata`",
         'true for `has_changed` (2)',
       ],
-      'leases/permits-watch.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
-      'leases/permits-touch.lua': [
+      'leases/lease-watch.lua': ['`meta.limit == nil and is_semaphore()` without `is_semaphore()`'],
+      'leases/lease-touch.lua': [
         '`has_waiters and meta.offers > 0` without `meta.offers > 0`',
         '`has_waiters and meta.limit` without `meta.limit`',
       ],
@@ -142,18 +142,18 @@ export const EXPLANATIONS: readonly Explanation[] = [
   {
     reason: 'A hint or recheck more costs one message: the server asks, and finds nothing new.',
     mutants: {
-      'leases/permits-acquire.lua': [
+      'leases/lease-acquire.lua': [
         '`is_stream(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
         '`is_stream(request.attach) and server_of(request.attach) ~= server` without `is_stream(request.attach)`',
         '`request.attach ~= attach and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
         '`request.attach ~= attach and server_of(request.attach) ~= server` without `request.attach ~= attach`',
       ],
-      'leases/permits-release.lua': ["`attach == '' and is_stream(request.attach)` without `attach == ''`"],
-      'leases/permits-renew.lua': [
+      'leases/lease-release.lua': ["`attach == '' and is_stream(request.attach)` without `attach == ''`"],
+      'leases/lease-renew.lua': [
         '`is_stream(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
         '`is_stream(request.attach) and server_of(request.attach) ~= server` without `is_stream(request.attach)`',
       ],
-      'leases/permits-touch.lua': [
+      'leases/lease-touch.lua': [
         '`request and server_of(request.attach) == server` without `server_of(request.attach) == server`',
       ],
     },
@@ -172,8 +172,8 @@ export const EXPLANATIONS: readonly Explanation[] = [
   {
     reason: 'Redis answers true as 1.',
     mutants: {
-      'leases/permits-inspect.lua': ['`more and 1` without `1`'],
-      'leases/permits-watch.lua': ['`more and 1` without `1`'],
+      'leases/lease-inspect.lua': ['`more and 1` without `1`'],
+      'leases/lease-watch.lua': ['`more and 1` without `1`'],
       'leases/shared/answers.lua': ['`more and 1` without `1`'],
     },
   },
@@ -184,7 +184,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
         '`more and 1 or 0` without `0`',
         "`request.fencing_token or ''` without `''`",
       ],
-      'leases/permits-withdraw.lua': ["`request and request.ticket or ''` without `''`"],
+      'leases/lease-withdraw.lua': ["`request and request.ticket or ''` without `''`"],
     },
   },
 ];

@@ -1,10 +1,10 @@
-import { PermitsFixture } from '../support/permits-fixture';
+import { LeaseFixture } from '../support/lease-fixture';
 import { grantsWaitingReaders } from '../support/waiting-readers';
 
-let fixture: PermitsFixture;
+let fixture: LeaseFixture;
 beforeAll(async () => {
   // Thousands of commands are in flight at the same time.
-  fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
+  fixture = await LeaseFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
 });
 afterAll(() => fixture?.close());
 

@@ -1,17 +1,17 @@
-import { PermitsFixture } from '../support/permits-fixture';
-import type { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { Requester } from '../support/lease-requester';
 import { grantsWaitingReaders } from '../support/waiting-readers';
-import { OFFERED_TTL_MS } from '../support/permits-requester';
+import { OFFERED_TTL_MS } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const BATCH = 64;
 
 /** A script handles at most one batch, so that Redis is never blocked for long. `more` asks for the next batch. */
 describe('a script', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
     // Thousands of commands are in flight at the same time.
-    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
+    fixture = await LeaseFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
 

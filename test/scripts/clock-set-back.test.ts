@@ -1,16 +1,16 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import { brokenInvariants } from '../support/permits-invariants';
-import type { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { brokenInvariants } from '../support/lease-invariants';
+import type { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const HOUR_MS = 3_600_000;
 
 /** After a step back, every stored end lies farther in the future. Scripts must shorten these times. */
 describe('when the clock of Redis is set back', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

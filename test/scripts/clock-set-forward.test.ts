@@ -1,10 +1,10 @@
-import { permitsUnlist } from '../../generated/redis/scripts';
+import { leaseUnlist } from '../../generated/redis/scripts';
 import type { Resource, ResourceView } from '../../src/engine/leases/lease';
 import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/keys';
 import { listStep } from '../support/listed-names';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { Requester } from '../support/permits-requester';
-import { PREFIX, withFrozenClock } from '../support/permits-server';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { Requester } from '../support/lease-requester';
+import { PREFIX, withFrozenClock } from '../support/lease-server';
 import { is } from '../support/reply-kinds';
 
 const STEP_MS = 600_000;
@@ -12,10 +12,10 @@ const TTL_MS = 20_000;
 
 /** After a step forward, leases seem to have ended. While grants pause for the step, they last longer by the step. */
 describe('while grants pause because the clock of Redis was set forward', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   const changed: [key: string, epoch: string][] = [];
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterEach(async () => {
     for (const [key, epoch] of changed.splice(0)) await fixture.redis.command('SET', key, epoch);
@@ -133,7 +133,7 @@ describe('while grants pause because the clock of Redis was set forward', () => 
     expect(await isIndexed(lock)).toBe(false);
   });
 
-  it('permits-unlist leaves a lock in the index of names that only seems unused', async () => {
+  it('lease-unlist leaves a lock in the index of names that only seems unused', async () => {
     const lock = fixture.resource();
     await held(lock, 1);
     await setForward(lock);
@@ -142,7 +142,7 @@ describe('while grants pause because the clock of Redis was set forward', () => 
     const unlist = () =>
       fixture.redis.command(
         'EVAL',
-        withFrozenClock(permitsUnlist),
+        withFrozenClock(leaseUnlist),
         keys.length,
         ...keys,
         LEASE_LAYOUT,

@@ -1,14 +1,14 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PARTS, type Part } from '../support/permits-stored';
-import type { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { PARTS, type Part } from '../support/lease-stored';
+import type { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A manual DEL of one key of a resource must not block the resource, fail a script or grant permits twice. */
 describe('after a manual DEL of one key of a resource', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -1,12 +1,12 @@
-import { PermitsFixture } from '../support/permits-fixture';
-import type { RequesterOptions } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { RequesterOptions } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A script that makes room grants directly to a waiter of its own server (docs/design/leases.md, rule 5). */
 describe('a direct grant', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

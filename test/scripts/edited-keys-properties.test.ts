@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PARTS } from '../support/permits-stored';
-import { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { PARTS } from '../support/lease-stored';
+import { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 import { assertWithinTime } from '../support/timed-property';
 
@@ -31,9 +31,9 @@ describe.each([
   ['', false],
   [', with room for two leases and two tombstones in the head', true],
 ])('after random commands of two servers and random manual edits%s', (_, smallHead) => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true, smallHead });
+    fixture = await LeaseFixture.open({ frozenClock: true, smallHead });
   });
   afterAll(() => fixture.close());
 

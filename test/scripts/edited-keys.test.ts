@@ -1,13 +1,13 @@
-import { PermitsFixture } from '../support/permits-fixture';
-import { PARTS } from '../support/permits-stored';
-import type { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { PARTS } from '../support/lease-stored';
+import type { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A manual edit inside a key of a resource must not grant permits twice, block the resource, or leave a key for ever. */
 describe('after a manual edit inside a key of a resource', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 
@@ -87,9 +87,9 @@ describe('after a manual edit inside a key of a resource', () => {
 
 /** A script that must leave other requests alone must not make the next script judge servers too early. */
 describe('after a stall of 5 s that a late release or a renewal in a pause ends', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -1,8 +1,8 @@
 import { eventually } from '../support/eventually';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PARTS, type Part } from '../support/permits-stored';
-import { OFFERED_TTL_MS } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { PARTS, type Part } from '../support/lease-stored';
+import { OFFERED_TTL_MS } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const RETENTION_MS = 600;
@@ -12,9 +12,9 @@ const LASTING = /^test:\{\d+\}:(epoch$|s:limit:|s\d+:names$)/;
 
 /** Keys of idle names expire. The expiry of a key never decides about a lease. */
 describe('the expiry of keys', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ retentionMs: RETENTION_MS });
+    fixture = await LeaseFixture.open({ retentionMs: RETENTION_MS });
   });
   afterAll(() => fixture.close());
 

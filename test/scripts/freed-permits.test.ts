@@ -1,14 +1,14 @@
-import { brokenInvariants } from '../support/permits-invariants';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { Requester } from '../support/permits-requester';
-import { OFFERED_TTL_MS } from '../support/permits-requester';
+import { brokenInvariants } from '../support/lease-invariants';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { Requester } from '../support/lease-requester';
+import { OFFERED_TTL_MS } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A script ends expired leases before its own step, so each script must offer the freed permits. */
 describe('a script that finds an expired lease', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -1,18 +1,18 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { TestServer } from '../support/permits-server';
-import type { Stored } from '../support/permits-stored';
-import { brokenInvariants } from '../support/permits-invariants';
-import type { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { TestServer } from '../support/lease-server';
+import type { Stored } from '../support/lease-stored';
+import { brokenInvariants } from '../support/lease-invariants';
+import type { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
 
 /** The answers of each script on a Redis that may have lost leases, and after the script's deadline. */
 describe('the epoch check of scripts', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   let server: TestServer;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await LeaseFixture.open();
     server = await fixture.server('s1');
   });
   afterEach(async () => {

@@ -1,14 +1,14 @@
-import { PermitsFixture } from '../support/permits-fixture';
-import { OFFERED_TTL_MS, type RequesterOptions } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { OFFERED_TTL_MS, type RequesterOptions } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const ALICE = 'spiffe://example.org/älice';
 const FOREIGN = ['', 'token:bob', 'spiffe://example.org/alice', `${ALICE}x`];
 
 describe('the scripts of leases, with the identities of clients', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

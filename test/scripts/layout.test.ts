@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { brokenInvariants } from '../support/permits-invariants';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { Requester } from '../support/permits-requester';
+import { brokenInvariants } from '../support/lease-invariants';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const MOST_INLINE = 16;
 const FEW_INLINE = 8;
 
 describe('the head of a resource', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 
@@ -62,9 +62,9 @@ describe('the head of a resource', () => {
 
 /** Leases are in the head of a resource, or in a sorted set if there are many (scripts/leases/shared/layout.lua). */
 describe('the leases of a semaphore', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

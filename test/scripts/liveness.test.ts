@@ -1,13 +1,13 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import { OFFERED_TTL_MS } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { OFFERED_TTL_MS } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** Scripts judge for each resource and each server whether the server is alive. */
 describe('a script that judges whether servers are alive', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -1,15 +1,15 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeTarget } from '../../src/engine/leases/permits-store';
+import type { RevokeTarget } from '../../src/engine/leases/lease-store';
 import { listStep } from '../support/listed-names';
-import { PermitsFixture } from '../support/permits-fixture';
+import { LeaseFixture } from '../support/lease-fixture';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
 
 /** Redis has the policy `noeviction` and no free memory. Holders can renew and release. New requests are refused. */
 describe('when the memory of Redis is full', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
   afterEach(() => fixture.redis.command('CONFIG', 'SET', 'maxmemory', '0'));

@@ -1,19 +1,19 @@
-import { permitsUnlist } from '../../generated/redis/scripts';
+import { leaseUnlist } from '../../generated/redis/scripts';
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/keys';
 import { namesOfOneBucket, newPrefix } from '../support/listed-names';
 import { listReads } from '../support/list-reads';
-import { PermitsFixture } from '../support/permits-fixture';
-import { Requester } from '../support/permits-requester';
-import { PREFIX, withFrozenClock } from '../support/permits-server';
+import { LeaseFixture } from '../support/lease-fixture';
+import { Requester } from '../support/lease-requester';
+import { PREFIX, withFrozenClock } from '../support/lease-server';
 import { is } from '../support/reply-kinds';
 import { failureOf } from '../support/store-failure';
 
 const MINUTE = 60_000;
 
-let fixture: PermitsFixture;
+let fixture: LeaseFixture;
 beforeAll(async () => {
-  fixture = await PermitsFixture.open({ frozenClock: true });
+  fixture = await LeaseFixture.open({ frozenClock: true });
 });
 afterAll(() => fixture.close());
 
@@ -175,7 +175,7 @@ describe('the index of names', () => {
     }
   });
 
-  it('loses names by permits-unlist only if they are not in use', async () => {
+  it('loses names by lease-unlist only if they are not in use', async () => {
     const { lock } = await heldLock();
     expect(await unlist(lock)).toEqual(['0']);
     expect([await isIndexed(lock), await isListed(lock)]).toEqual([true, true]);
@@ -202,10 +202,10 @@ describe('the index of names', () => {
     }
   });
 
-  /** Runs permits-unlist with the name. */
+  /** Runs lease-unlist with the name. */
   async function unlist({ service, name }: Resource): Promise<unknown> {
     const keys = namesKeys(PREFIX, service, bucketOf(name));
-    const text = withFrozenClock(permitsUnlist);
+    const text = withFrozenClock(leaseUnlist);
     return fixture.redis.command('EVAL', text, keys.length, ...keys, LEASE_LAYOUT, name);
   }
 });

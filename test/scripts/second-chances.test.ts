@@ -1,12 +1,12 @@
-import { brokenInvariants } from '../support/permits-invariants';
-import { PermitsFixture } from '../support/permits-fixture';
+import { brokenInvariants } from '../support/lease-invariants';
+import { LeaseFixture } from '../support/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 /** Offers, kept places and servers that are judged a second time, or one after the other. */
 describe('a script that judges offers and servers', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

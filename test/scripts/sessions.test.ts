@@ -1,12 +1,12 @@
-import { PermitsFixture } from '../support/permits-fixture';
+import { LeaseFixture } from '../support/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 const CLIENT = 'AaBbCcDdEeFfGgHh-_IiJj';
 
 describe('the scripts of leases in sessions', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

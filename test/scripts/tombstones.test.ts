@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { brokenInvariants } from '../support/permits-invariants';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { Requester, RequesterOptions } from '../support/permits-requester';
+import { brokenInvariants } from '../support/lease-invariants';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { Requester, RequesterOptions } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const REMEMBER_MS = 60_000;
@@ -10,9 +10,9 @@ const RELEASED = { kind: 'finished', cause: 'released' };
 
 /** Tombstones are in the head of a resource, the older ones in two hashes (scripts/leases/shared/transitions.lua). */
 describe('the tombstones of a name', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -1,16 +1,16 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import { brokenInvariants } from '../support/permits-invariants';
-import type { Requester } from '../support/permits-requester';
-import { OFFERED_TTL_MS } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import { brokenInvariants } from '../support/lease-invariants';
+import type { Requester } from '../support/lease-requester';
+import { OFFERED_TTL_MS } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** Steps of a limit change or a deletion that meet an unusual order, or members without a record. */
 describe('a step of a limit change or a deletion', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
     // Hundreds of commands are in flight at the same time.
-    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
+    fixture = await LeaseFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -1,14 +1,14 @@
 import type { Resource } from '../../src/engine/leases/lease';
 import { LOCK_LIMIT } from '../../src/engine/leases/limits';
-import { PermitsFixture } from '../support/permits-fixture';
-import { GHOST_ID, PARTS } from '../support/permits-stored';
+import { LeaseFixture } from '../support/lease-fixture';
+import { GHOST_ID, PARTS } from '../support/lease-stored';
 import { is } from '../support/reply-kinds';
 
 /** Scripts write no lease without an end. After a manual edit in Redis, the next script repairs such a lease. */
 describe('after a manual edit of a lock in Redis (chapter 24),', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

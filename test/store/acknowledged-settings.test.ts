@@ -3,7 +3,7 @@ import type { Profile } from '../../src/engine/autocomplete/suggestion';
 import type { Resource } from '../../src/engine/leases/lease';
 import type { Store } from '../../src/redis';
 import { dictionaryNamesKey, entriesKey, epochKey, ownedNamesKey } from '../../src/redis/keys';
-import { keyOf, PARTS } from '../support/permits-stored';
+import { keyOf, PARTS } from '../support/lease-stored';
 import { MasterAndReplica } from '../support/master-and-replica';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { CommandLink } from '../../src/redis/connection/command-link';
 import { CommandRunner, type Commands } from '../../src/redis/connection/command-runner';
 import { script, type Turn } from '../../src/redis/connection/operation';
-import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
+import { RedisLeaseStore } from '../../src/redis/leases/lease-store';
 import type { ScriptCommand } from '../../src/redis/connection/script-command';
 import { ManualClock, settled } from '../support/manual-clock';
 
@@ -90,7 +90,7 @@ it('passes the patience of withdrawals and renewals on, and gives no patience to
     retentionMs: 1,
     commandTimeoutMs: 1,
   } as const;
-  const store = new RedisPermitsStore({ commands, ...options });
+  const store = new RedisLeaseStore({ commands, ...options });
   const resource = { service: 'lock', name: 'hello' } as const;
   void store.withdraw(resource, { requestId: '', attach: '', giveBack: false, patientUntil: 7 });
   void store.renewMany([{ resource, requestId: '', secret: '', attach: '', identity: '' }], {

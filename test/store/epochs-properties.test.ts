@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { epochAdopt } from '../../generated/redis/scripts';
 import { StoreFailure } from '../../src/engine/errors';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { TestServer } from '../support/permits-server';
-import { PARTS } from '../support/permits-stored';
-import { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { TestServer } from '../support/lease-server';
+import { PARTS } from '../support/lease-stored';
+import { Requester } from '../support/lease-requester';
 
 const MAX_TTL_MS = 20_000;
 const QUARANTINE_MS = MAX_TTL_MS + 5000;
@@ -59,7 +59,7 @@ class World {
   private savedAtMs: number | undefined;
 
   constructor(
-    private readonly on: PermitsFixture,
+    private readonly on: LeaseFixture,
     private readonly server: TestServer,
     private readonly lock: Resource,
     /** The durability that every run of Redis reports: `a` means every write on disk. A false `a` must break a rule. */
@@ -184,10 +184,10 @@ class World {
 }
 
 describe('a store that loses data, in random histories', () => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   let server: TestServer;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    on = await LeaseFixture.open();
     server = await on.server('s1');
   });
   afterAll(() => on.close());

@@ -14,7 +14,7 @@ import {
   slotOfBucket,
   slotOfKey,
   EPOCH_AT,
-  permitsKeys,
+  leaseKeys,
   recentsKey,
   recentsRemovalKey,
   resourceOfStateKey,
@@ -96,7 +96,7 @@ const keysOf = (where: Place): string[] => {
   const { prefix: first, service: kind, name: whole } = where;
   return kind === 'recents'
     ? [recentsKey(first, whole), recentsRemovalKey(first, whole, removalOf(whole))]
-    : permitsKeys(first, { service: kind, name: whole }).filter((key) => key !== epochOf(where));
+    : leaseKeys(first, { service: kind, name: whole }).filter((key) => key !== epochOf(where));
 };
 
 describe('keys', () => {
@@ -131,7 +131,7 @@ describe('keys', () => {
       fc.property(place, (one) => {
         const { prefix: first, service: kind, name: whole } = one;
         if (kind !== 'recents')
-          expect(permitsKeys(first, { service: kind, name: whole })[EPOCH_AT]).toBe(epochOf(one));
+          expect(leaseKeys(first, { service: kind, name: whole })[EPOCH_AT]).toBe(epochOf(one));
       }),
     );
   });

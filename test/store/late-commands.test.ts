@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { TestServer } from '../support/permits-server';
-import { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { TestServer } from '../support/lease-server';
+import { Requester } from '../support/lease-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 import { serverUrl } from '../support/processes/redis-rights';
@@ -12,12 +12,12 @@ const COMMAND_TIMEOUT_MS = 600;
 
 /** An unanswered command may still be on its way to Redis, and may run after commands of other servers. */
 describe('commands that arrive late at Redis', () => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   let proxy: TcpProxy;
   let slow: TestServer;
   let quick: TestServer;
   beforeEach(async () => {
-    on = await PermitsFixture.open({ commandTimeoutMs: COMMAND_TIMEOUT_MS });
+    on = await LeaseFixture.open({ commandTimeoutMs: COMMAND_TIMEOUT_MS });
     proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'redis' });
     slow = await on.server('slow', serverUrl(proxy.address));
     quick = await on.server('quick');

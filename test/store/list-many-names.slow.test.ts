@@ -5,7 +5,7 @@ import { FakeCall } from '../support/fake-call';
 import { BusyNames, holdNames } from '../support/held-names';
 import { allListed, namesOfOneBucket, sortedNames } from '../support/listed-names';
 import { ManualClock } from '../support/manual-clock';
-import { Requester } from '../support/permits-requester';
+import { Requester } from '../support/lease-requester';
 import { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
 import { connectTestStore } from '../support/test-store';

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
-import type { Arena } from '../support/permits-arena';
-import { compare, SLOTS } from '../support/permits-arena';
-import { randomSteps } from '../support/permits-commands';
+import type { Arena } from '../support/lease-arena';
+import { compare, SLOTS } from '../support/lease-arena';
+import { randomSteps } from '../support/lease-commands';
 import { allListed, sortedNames } from '../support/listed-names';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PermitsModel } from '../support/permits-model';
-import type { TestServer } from '../support/permits-server';
+import { LeaseFixture } from '../support/lease-fixture';
+import { LeaseModel } from '../support/lease-model';
+import type { TestServer } from '../support/lease-server';
 import { assertWithinTime } from '../support/timed-property';
 
 describe('a list after random commands of two servers', () => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   let servers: TestServer[];
   const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6, unit: 'grapheme' }), {
     minLength: 2,
@@ -18,7 +18,7 @@ describe('a list after random commands of two servers', () => {
   /** All resources of all histories. */
   const arenas: Arena[] = [];
   beforeAll(async () => {
-    on = await PermitsFixture.open({ frozenClock: true });
+    on = await LeaseFixture.open({ frozenClock: true });
     servers = [await on.server('s1'), await on.server('s2')];
   });
   afterAll(() => on.close());
@@ -28,7 +28,7 @@ describe('a list after random commands of two servers', () => {
     return {
       resource,
       limit: service === 'semaphore' ? 5 : undefined,
-      model: new PermitsModel(),
+      model: new LeaseModel(),
       slots: Array.from({ length: SLOTS }, () => []),
       stored: await on.stored(resource),
     };

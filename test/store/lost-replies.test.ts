@@ -1,10 +1,10 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeTarget } from '../../src/engine/leases/permits-store';
+import type { RevokeTarget } from '../../src/engine/leases/lease-store';
 import { eventually } from '../support/eventually';
-import { PermitsFixture, type FixtureOptions } from '../support/permits-fixture';
-import type { TestServer } from '../support/permits-server';
-import { brokenInvariants } from '../support/permits-invariants';
-import { Requester, type RequesterOptions } from '../support/permits-requester';
+import { LeaseFixture, type FixtureOptions } from '../support/lease-fixture';
+import type { TestServer } from '../support/lease-server';
+import { brokenInvariants } from '../support/lease-invariants';
+import { Requester, type RequesterOptions } from '../support/lease-requester';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 import { serverUrl } from '../support/processes/redis-rights';
@@ -41,7 +41,7 @@ const operations: readonly [string, (scene: Scene) => Promise<object>][] = [
 ];
 
 async function openStage(options: FixtureOptions) {
-  const on = await PermitsFixture.open(options);
+  const on = await LeaseFixture.open(options);
   const proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'redis' });
   const direct = await on.server('s1');
   const proxied = await on.server('s2', serverUrl(proxy.address));

@@ -4,8 +4,8 @@ import { bucketOf, wakeChannel } from '../../src/redis/keys';
 import { readHint } from '../../src/redis/leases/hints';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PREFIX } from '../support/permits-server';
+import { LeaseFixture } from '../support/lease-fixture';
+import { PREFIX } from '../support/lease-server';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 import { serverUrl } from '../support/processes/redis-rights';
@@ -17,9 +17,9 @@ const fastClock: Clock = {
 };
 
 describe('Notifications', () => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    on = await LeaseFixture.open();
   });
   afterAll(() => on.close());
 

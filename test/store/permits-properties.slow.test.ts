@@ -1,3 +1,3 @@
-import { describePermitsProperties } from '../support/permits-properties';
+import { describeLeaseProperties } from '../support/lease-properties';
 
-describePermitsProperties(30_000);
+describeLeaseProperties(30_000);

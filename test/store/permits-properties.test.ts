@@ -1,3 +1,3 @@
-import { describePermitsProperties } from '../support/permits-properties';
+import { describeLeaseProperties } from '../support/lease-properties';
 
-describePermitsProperties(4000);
+describeLeaseProperties(4000);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture } from '../support/permits-fixture';
-import type { TestServer } from '../support/permits-server';
-import type { Stored } from '../support/permits-stored';
-import { brokenInvariants, brokenTransitions } from '../support/permits-invariants';
-import { Requester } from '../support/permits-requester';
+import { LeaseFixture } from '../support/lease-fixture';
+import type { TestServer } from '../support/lease-server';
+import type { Stored } from '../support/lease-stored';
+import { brokenInvariants, brokenTransitions } from '../support/lease-invariants';
+import { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 import { assertWithinTime } from '../support/timed-property';
 
@@ -39,10 +39,10 @@ const round = fc.uniqueArray(action, {
 
 /** Two servers send commands at the same time. Only facts that hold in any order of these commands are checked. */
 describe('racing commands', () => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   let servers: TestServer[];
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    on = await LeaseFixture.open();
     servers = [await on.server('s1'), await on.server('s2')];
   });
   afterAll(() => on.close());

@@ -3,7 +3,7 @@ import { entryScripts, loadScripts } from '../../src/redis/autocomplete/entry-co
 import { recentsScripts } from '../../src/redis/autocomplete/recents-store';
 import { epochScripts } from '../../src/redis/epochs/epoch-scripts';
 import { NotPermitted, type Store } from '../../src/redis';
-import { permitsScripts } from '../../src/redis/leases/permits-store';
+import { leaseScripts } from '../../src/redis/leases/lease-store';
 import { failureClassOf } from '../../src/redis/connection/failure-class';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -24,7 +24,7 @@ const calledBy = (scripts: readonly { readonly text: string }[]) =>
 const sorted = (...commands: readonly string[]) => [...new Set(commands)].sort();
 
 describe('the documented rights', () => {
-  const all = [...permitsScripts, ...recentsScripts, ...entryScripts, ...epochScripts];
+  const all = [...leaseScripts, ...recentsScripts, ...entryScripts, ...epochScripts];
   const needed: [Role, string[]][] = [
     ['servers', sorted(...OF_CONNECTIONS, 'wait', 'ssubscribe', ...calledBy(all))],
     [

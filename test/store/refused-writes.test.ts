@@ -1,11 +1,11 @@
-import { PermitsFixture } from '../support/permits-fixture';
+import { LeaseFixture } from '../support/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 /** This test is not in test/scripts, because the mutation run writes in each script. */
 describe('while Redis refuses writes because its replica is gone, a watch', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open({ frozenClock: true });
+    fixture = await LeaseFixture.open({ frozenClock: true });
   });
   afterEach(() => setReplicas(0));
   afterAll(() => fixture.close());

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { LOCK_LIMIT } from '../../src/engine/leases/limits';
-import type { LeaseToRenew, Renewed, RenewReply } from '../../src/engine/leases/permits-store';
+import type { LeaseToRenew, Renewed, RenewReply } from '../../src/engine/leases/lease-store';
 import { BucketCopy } from '../support/bucket-copy';
-import { compare, SLOTS, type Arena, type World } from '../support/permits-arena';
-import { randomSteps } from '../support/permits-commands';
-import { PermitsFixture } from '../support/permits-fixture';
-import { brokenInvariants } from '../support/permits-invariants';
-import { PermitsModel } from '../support/permits-model';
-import type { Requester } from '../support/permits-requester';
+import { compare, SLOTS, type Arena, type World } from '../support/lease-arena';
+import { randomSteps } from '../support/lease-commands';
+import { LeaseFixture } from '../support/lease-fixture';
+import { brokenInvariants } from '../support/lease-invariants';
+import { LeaseModel } from '../support/lease-model';
+import type { Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 import { assertWithinTime } from '../support/timed-property';
 
@@ -22,9 +22,9 @@ const heads = [
 
 /** The clock of the scripts stands still, so common and single renewals run at the same time. */
 describe.each(heads)('a common renewal, after random commands of two servers%s', (_, smallHead) => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open({ frozenClock: true, smallHead });
+    on = await LeaseFixture.open({ frozenClock: true, smallHead });
   });
   afterAll(() => on.close());
 
@@ -35,7 +35,7 @@ describe.each(heads)('a common renewal, after random commands of two servers%s',
       const resource = arenas[0] ? on.resourceBeside(arenas[0].resource, service) : on.resource(service);
       const slots = Array.from({ length: SLOTS }, () => []);
       const limit = service === 'semaphore' ? SEMAPHORE_LIMIT : undefined;
-      arenas.push({ resource, limit, model: new PermitsModel(), slots, stored: await on.stored(resource) });
+      arenas.push({ resource, limit, model: new LeaseModel(), slots, stored: await on.stored(resource) });
     }
     const servers = [await on.server('s1'), await on.server('s2')];
     return { fixture: on, servers, arenas, log: [] };

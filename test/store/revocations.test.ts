@@ -1,9 +1,9 @@
-import type { RevokeCursor } from '../../src/engine/leases/permits-store';
+import type { RevokeCursor } from '../../src/engine/leases/lease-store';
 import type { AnsweringNode } from '../../src/redis/connection/answering-node';
 import type { Commands } from '../../src/redis/connection/command-runner';
 import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
 import type { Reply } from '../../src/redis/connection/script-command';
-import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
+import { RedisLeaseStore } from '../../src/redis/leases/lease-store';
 
 const RESOURCE = { service: 'semaphore', name: 'gpu' } as const;
 const ALL = { kind: 'all-holders' } as const;
@@ -21,7 +21,7 @@ function storeWith(replies: readonly GuardedReply[]) {
   const by = { confirm: () => Promise.resolve(void (state.confirmed += 1)) } as unknown as AnsweringNode;
   const runGuarded: Commands['runGuarded'] = async (_script, _keys, _args, read) =>
     read(left.shift() as GuardedReply, 0, by);
-  const store = new RedisPermitsStore({
+  const store = new RedisLeaseStore({
     commands: { runGuarded } as Commands,
     guard: 'of-node',
     prefix: 'test',

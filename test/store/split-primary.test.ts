@@ -1,6 +1,6 @@
 import { eventually } from '../support/eventually';
-import { TestServer } from '../support/permits-server';
-import { Requester } from '../support/permits-requester';
+import { TestServer } from '../support/lease-server';
+import { Requester } from '../support/lease-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Resource } from '../../src/engine/leases/lease';
 import { bucketOf, namesKeys } from '../../src/redis/keys';
 import { allListed, sortedNames } from '../support/listed-names';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PREFIX } from '../support/permits-server';
+import { LeaseFixture } from '../support/lease-fixture';
+import { PREFIX } from '../support/lease-server';
 import { is } from '../support/reply-kinds';
 import { ROOT } from '../support/root';
 
@@ -17,9 +17,9 @@ function documentedScript(): string {
 }
 
 describe('the step of docs/operations/upgrade.md for set limits', () => {
-  let fixture: PermitsFixture;
+  let fixture: LeaseFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await LeaseFixture.open();
   });
   afterAll(() => fixture.close());
 

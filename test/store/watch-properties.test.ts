@@ -1,17 +1,17 @@
 import fc from 'fast-check';
-import type { Arena } from '../support/permits-arena';
-import { SLOTS } from '../support/permits-arena';
-import { randomSteps } from '../support/permits-commands';
-import { PermitsFixture } from '../support/permits-fixture';
-import { PermitsModel } from '../support/permits-model';
-import type { TestServer } from '../support/permits-server';
+import type { Arena } from '../support/lease-arena';
+import { SLOTS } from '../support/lease-arena';
+import { randomSteps } from '../support/lease-commands';
+import { LeaseFixture } from '../support/lease-fixture';
+import { LeaseModel } from '../support/lease-model';
+import type { TestServer } from '../support/lease-server';
 import { assertWithinTime } from '../support/timed-property';
 
 describe('after random commands of two servers with watches', () => {
-  let on: PermitsFixture;
+  let on: LeaseFixture;
   let servers: TestServer[];
   beforeAll(async () => {
-    on = await PermitsFixture.open({ frozenClock: true });
+    on = await LeaseFixture.open({ frozenClock: true });
     servers = [await on.server('s1'), await on.server('s2')];
   });
   afterAll(() => on.close());
@@ -21,7 +21,7 @@ describe('after random commands of two servers with watches', () => {
     return {
       resource,
       limit: service === 'semaphore' ? 5 : undefined,
-      model: new PermitsModel(),
+      model: new LeaseModel(),
       slots: Array.from({ length: SLOTS }, () => []),
       stored: await on.stored(resource),
     };

@@ -1,6 +1,6 @@
 import { bucketOf } from '../../src/redis/keys';
-import type { PermitsFixture } from './permits-fixture';
-import { PREFIX } from './permits-server';
+import type { LeaseFixture } from './lease-fixture';
+import { PREFIX } from './lease-server';
 
 const KEYS_OF = (bucket: number) => `${PREFIX}:{${bucket}}:*`;
 
@@ -35,11 +35,11 @@ return lines`;
 /** A copy of all data of the bucket of a name, so that a test can run two histories from the same state. */
 export class BucketCopy {
   private constructor(
-    private readonly fixture: PermitsFixture,
+    private readonly fixture: LeaseFixture,
     private readonly pattern: string,
   ) {}
 
-  static async of(fixture: PermitsFixture, name: string): Promise<BucketCopy> {
+  static async of(fixture: LeaseFixture, name: string): Promise<BucketCopy> {
     const copy = new BucketCopy(fixture, KEYS_OF(bucketOf(name)));
     await copy.run(SAVE);
     return copy;

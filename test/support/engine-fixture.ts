@@ -4,8 +4,8 @@ import { HoldfastError, type Reason } from '../../src/engine/errors';
 import type { Identities } from '../../src/engine/identities';
 import type { Lease, Service } from '../../src/engine/leases/lease';
 import { defaultLimits, type Limits } from '../../src/engine/leases/limits';
-import { Permits } from '../../src/engine/leases/permits';
-import type { PermitsStore, RenewReply, Waiting } from '../../src/engine/leases/permits-store';
+import { Leases } from '../../src/engine/leases/leases';
+import type { LeaseStore, RenewReply, Waiting } from '../../src/engine/leases/lease-store';
 import { acquireRequest, FakeCall, RecordedSink, RecordedViews, type FakeCallOptions } from './fake-call';
 import { FakeStore, EMPTY_SNAPSHOT, waitingAt, type Sent } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
@@ -83,10 +83,10 @@ export class Pending<Result, Sink = RecordedSink> {
 }
 
 /** The engine of one server, on a given store, and on a manual clock or a clock with another rate. */
-export class EngineFixture<Store extends PermitsStore = FakeStore, ServerClock extends Clock = ManualClock> {
+export class EngineFixture<Store extends LeaseStore = FakeStore, ServerClock extends Clock = ManualClock> {
   readonly identities: CountedIdentities;
   readonly defects: unknown[] = [];
-  readonly permits: Permits;
+  readonly permits: Leases;
 
   constructor(
     readonly clock: ServerClock,
@@ -96,7 +96,7 @@ export class EngineFixture<Store extends PermitsStore = FakeStore, ServerClock e
   ) {
     const [serverNumber = 1] = /\d+$/.exec(serverId)?.map(Number) ?? [];
     this.identities = new CountedIdentities((serverNumber - 1) * 1_000_000);
-    this.permits = new Permits({
+    this.permits = new Leases({
       store,
       clock,
       identities: this.identities,

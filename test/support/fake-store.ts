@@ -9,7 +9,7 @@ import type {
   ListedPart,
   ListStep,
   QueueSnapshot,
-  PermitsStore,
+  LeaseStore,
   ReleaseCommand,
   ReleaseReply,
   LeaseToRenew,
@@ -31,7 +31,7 @@ import type {
   WatchedView,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/leases/permits-store';
+} from '../../src/engine/leases/lease-store';
 import { settled, type ManualClock } from './manual-clock';
 
 /** The arguments and the reply of each command. */
@@ -76,7 +76,7 @@ export const EMPTY_SNAPSHOT: QueueSnapshot = {
 };
 
 /** A store without rules. The test sees each command and chooses its reply. */
-export class FakeStore implements PermitsStore {
+export class FakeStore implements LeaseStore {
   readonly bucketCount = 4;
   /** By the length of the name. */
   readonly bucketOf = (name: string) => name.length % this.bucketCount;

@@ -7,7 +7,7 @@ import { LeaseMeters } from '../../src/engine/leases/lease-meters';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/engine/leases/held-lease';
 import { Renewals } from '../../src/engine/leases/renewals';
 import type { LeaseOwner } from '../../src/engine/leases/requests';
-import type { Granted } from '../../src/engine/leases/permits-store';
+import type { Granted } from '../../src/engine/leases/lease-store';
 import { ALICE, RecordedSink } from './fake-call';
 import { FakeStore, grantedAt } from './fake-store';
 import { ManualClock, settled } from './manual-clock';

@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { Requester, type SpeakingServer } from './permits-requester';
+import { Requester, type SpeakingServer } from './lease-requester';
 import { is } from './reply-kinds';
 
 /** Leases that stay during a long test. */

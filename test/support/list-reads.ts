@@ -1,14 +1,14 @@
 import type { Resource, ResourceView } from '../../src/engine/leases/lease';
-import type { ListedPart, ListStep, WaiterCount } from '../../src/engine/leases/permits-store';
+import type { ListedPart, ListStep, WaiterCount } from '../../src/engine/leases/lease-store';
 import { listStep } from './listed-names';
-import type { PermitsFixture } from './permits-fixture';
-import type { Requester } from './permits-requester';
+import type { LeaseFixture } from './lease-fixture';
+import type { Requester } from './lease-requester';
 import { is } from './reply-kinds';
 
 type StepValues = Partial<ListStep>;
 
 /** Steps of lists by one server, and locks to list. `fixture` is read at each use. */
-export function listReads(fixture: () => PermitsFixture) {
+export function listReads(fixture: () => LeaseFixture) {
   const store = async () => (await fixture().server('s1')).store;
   return {
     /** The views that a list shows of names that begin with the name of this resource. */

@@ -1,14 +1,14 @@
 import { ResourceLists } from '../../src/engine/leases/resource-lists';
 import { systemClock } from '../../src/engine/clock';
 import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
-import type { ListStep, PermitsStore } from '../../src/engine/leases/permits-store';
+import type { ListStep, LeaseStore } from '../../src/engine/leases/lease-store';
 import type { ListRequest } from '../../src/engine/leases/requests';
 import { bucketOf } from '../../src/redis/keys';
 import { FakeCall } from './fake-call';
 
 /** All pages of a list, one after the other, and the number of pages. */
 export async function allListed(
-  store: PermitsStore,
+  store: LeaseStore,
   service: Service,
   { pageSize = 500, ...values }: Partial<ListRequest> = {},
   onPage: (views: readonly ResourceView[]) => Promise<void> | void = () => undefined,

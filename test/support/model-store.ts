@@ -7,7 +7,7 @@ import type {
   ClaimReply,
   ListedPart,
   ListStep,
-  PermitsStore,
+  LeaseStore,
   ReleaseCommand,
   ReleaseReply,
   LeaseToRenew,
@@ -27,10 +27,10 @@ import type {
   WatchedView,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/leases/permits-store';
+} from '../../src/engine/leases/lease-store';
 import type { ManualClock } from './manual-clock';
-import { PermitsModel } from './permits-model';
-import { viewOf, type Unsent } from './permits-model-request';
+import { LeaseModel } from './lease-model';
+import { viewOf, type Unsent } from './lease-model-request';
 import { showSame } from '../../src/engine/leases/shown-change';
 import type { Clock } from '../../src/engine/clock';
 
@@ -71,11 +71,11 @@ export class ModelWorld {
   /** Called before each renewal and release is sent. */
   onSend: (command: SentCommand) => void = () => undefined;
   /** Called after each run of a command on the model. */
-  onRun: (resource: Resource, model: PermitsModel) => void = () => undefined;
+  onRun: (resource: Resource, model: LeaseModel) => void = () => undefined;
   readonly log: { readonly verb: string; readonly server: string }[] = [];
   /** The servers with watches of each resource, with the time of their last read. */
   readonly watchers = new Map<string, Map<string, number>>();
-  private readonly models = new Map<string, PermitsModel>();
+  private readonly models = new Map<string, LeaseModel>();
   private readonly stores = new Map<string, ModelStore>();
 
   constructor(readonly clock: ManualClock) {}
@@ -92,10 +92,10 @@ export class ModelWorld {
     return store;
   }
 
-  model(resource: Resource): PermitsModel {
+  model(resource: Resource): LeaseModel {
     const key = resourceKey(resource);
     let model = this.models.get(key);
-    if (!model) this.models.set(key, (model = new PermitsModel()));
+    if (!model) this.models.set(key, (model = new LeaseModel()));
     return model;
   }
 
@@ -154,7 +154,7 @@ function bucketOf(name: string): number {
 }
 
 /** The port of one server to the shared store. */
-export class ModelStore implements PermitsStore {
+export class ModelStore implements LeaseStore {
   readonly bucketCount = BUCKET_COUNT;
   readonly bucketOf = bucketOf;
   listener: StoreListener | undefined;
@@ -257,7 +257,7 @@ export class ModelStore implements PermitsStore {
   private async run<Reply>(
     verb: string,
     resource: Resource,
-    carryOut: (model: PermitsModel, nowUs: number) => Unsent<Reply>,
+    carryOut: (model: LeaseModel, nowUs: number) => Unsent<Reply>,
   ): Promise<Reply> {
     const { world, serverId } = this;
     const outcome = world.outcomeOf(verb, serverId);

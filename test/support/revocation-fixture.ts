@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeCursor, RevokeTarget } from '../../src/engine/leases/permits-store';
-import { PermitsFixture } from './permits-fixture';
-import type { Requester, RequesterOptions } from './permits-requester';
+import type { RevokeCursor, RevokeTarget } from '../../src/engine/leases/lease-store';
+import { LeaseFixture } from './lease-fixture';
+import type { Requester, RequesterOptions } from './lease-requester';
 import { is } from './reply-kinds';
 
 export const ALL: RevokeTarget = { kind: 'all-holders' };
@@ -18,10 +18,10 @@ interface StepOptions {
 
 /** Resources with holders, and steps of revocations. */
 export class RevocationFixture {
-  private constructor(readonly permits: PermitsFixture) {}
+  private constructor(readonly permits: LeaseFixture) {}
 
   static async open(): Promise<RevocationFixture> {
-    return new RevocationFixture(await PermitsFixture.open({ frozenClock: true, commandTimeoutMs: 20_000 }));
+    return new RevocationFixture(await LeaseFixture.open({ frozenClock: true, commandTimeoutMs: 20_000 }));
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { PermitsFixture } from './permits-fixture';
+import type { LeaseFixture } from './lease-fixture';
 import { is } from './reply-kinds';
 
 const BATCH = 64;
@@ -7,7 +7,7 @@ const BATCH = 64;
  * A writer releases a lock for which readers of the same server wait. Expects a direct grant of every reader in the order of
  * the queue, in batches of 64.
  */
-export async function grantsWaitingReaders(fixture: PermitsFixture, readerCount: number): Promise<void> {
+export async function grantsWaitingReaders(fixture: LeaseFixture, readerCount: number): Promise<void> {
   const lock = fixture.resource();
   const server = await fixture.server('s1');
   const writer = await fixture.request('s1', lock);

@@ -6,15 +6,8 @@ import type { WaitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
 import { requestKey, type Resource } from './lease';
 import * as errors from './lease-errors';
-import { withWanted, type PermitsContext } from './permits-context';
-import type {
-  AcquireReply,
-  ClaimReply,
-  Finished,
-  Granted,
-  PermitsWanted,
-  WithdrawReply,
-} from './permits-store';
+import { withWanted, type LeaseContext } from './lease-context';
+import type { AcquireReply, ClaimReply, Finished, Granted, LeaseWanted, WithdrawReply } from './lease-store';
 import type { TimerEntry } from './timer-queue';
 import { Waiter, type Signal } from './waiter';
 import { WaitAllowance } from './waiting-calls';
@@ -88,10 +81,10 @@ export class AcquireAttempt implements AttemptFacts {
   confirmedAt = 0;
 
   constructor(
-    private readonly context: PermitsContext,
+    private readonly context: LeaseContext,
     readonly call: Call,
     readonly resource: Resource,
-    readonly wanted: PermitsWanted,
+    readonly wanted: LeaseWanted,
     readonly end: WaitEnd,
     /** True: a hold stream. A stream takes over the lease that its request holds already. */
     readonly stream: boolean,

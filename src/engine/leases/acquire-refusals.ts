@@ -4,20 +4,13 @@ import { roundedTimeSpan, timeSpan } from '../time-span';
 import type { WaitEnd } from './call-end';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
-import type {
-  AcquireReply,
-  ClaimReply,
-  Granted,
-  PermitsWanted,
-  QueueSnapshot,
-  Waiting,
-} from './permits-store';
+import type { AcquireReply, ClaimReply, Granted, LeaseWanted, QueueSnapshot, Waiting } from './lease-store';
 
 /** The facts that decide the error of an acquire without a grant. */
 export interface AttemptFacts {
   readonly call: Call;
   readonly resource: Resource;
-  readonly wanted: PermitsWanted;
+  readonly wanted: LeaseWanted;
   readonly end: WaitEnd;
   /** True: a hold stream. Its wait ends with REATTACH at the age limit, a unary wait with CONTENDED. */
   readonly stream: boolean;

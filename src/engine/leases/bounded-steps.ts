@@ -1,6 +1,6 @@
 import { reportDefect } from '../errors';
 import { resourceKey, type Resource } from './lease';
-import type { PermitsStore } from './permits-store';
+import type { LeaseStore } from './lease-store';
 
 /**
  * Continues the work that bounded scripts leave (docs/design/leases.md, rule 8). Each resource has one step in flight.
@@ -11,7 +11,7 @@ export class BoundedSteps {
   private readonly inFlight = new Map<string, boolean>();
 
   constructor(
-    private readonly store: PermitsStore,
+    private readonly store: LeaseStore,
     private readonly onDefect: (error: unknown) => void,
   ) {}
 

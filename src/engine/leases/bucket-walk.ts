@@ -1,5 +1,5 @@
 import type { Clock } from '../clock';
-import type { ListedPart } from './permits-store';
+import type { ListedPart } from './lease-store';
 
 /** A place in the order of a list: after this name in this bucket. An empty name: before the first name of the bucket. */
 export interface ListPosition {

@@ -1,7 +1,7 @@
 import type { Call } from '../call';
 import type { Lease, Resource } from './lease';
 import { encodeLeaseId } from './lease-id';
-import type { Granted } from './permits-store';
+import type { Granted } from './lease-store';
 
 /** The lease of a grant or a renewal. A caller with a `lease_id` gets the client's request id from the store. */
 export function grantedLease(

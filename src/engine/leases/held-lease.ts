@@ -10,7 +10,7 @@ import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { LeaseId } from './lease-id';
 import type { LeaseObserver } from './lease-observer';
 import type { LeaseMeters, ServiceMeters } from './lease-meters';
-import type { CallRef, Granted, LeaseToRenew, PermitsStore, Renewed, RenewReply } from './permits-store';
+import type { CallRef, Granted, LeaseToRenew, LeaseStore, Renewed, RenewReply } from './lease-store';
 import type { RenewableLease, RenewalInFlight, Renewals } from './renewals';
 import type { LeaseOwner, OwnedLease } from './requests';
 import type { TimedWork, TimerEntry, TimerQueue } from './timer-queue';
@@ -23,7 +23,7 @@ export const LATE_RELEASE_PAUSES: Pauses = { firstMs: 1000, growth: 1, longestMs
 
 /** The parts that all held leases of a server share. */
 export interface HeldLeaseContext {
-  readonly store: PermitsStore;
+  readonly store: LeaseStore;
   readonly clock: Clock;
   readonly timers: TimerQueue;
   /** Sends the releases and revocations of lost leases. */

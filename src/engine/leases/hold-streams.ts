@@ -9,8 +9,8 @@ import { requestKey, type HoldEvent, type LossCause, type Resource, type Service
 import * as errors from './lease-errors';
 import { parseLeaseId, type LeaseId } from './lease-id';
 import { speaksLater } from './moments';
-import type { PermitsContext } from './permits-context';
-import type { CallRef, Granted, RenewReply } from './permits-store';
+import type { LeaseContext } from './lease-context';
+import type { CallRef, Granted, RenewReply } from './lease-store';
 import { Renewals } from './renewals';
 import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './requests';
 import { shownToClients } from './views';
@@ -74,7 +74,7 @@ export class HoldStreams {
   private openCount = 0;
 
   constructor(
-    private readonly context: PermitsContext,
+    private readonly context: LeaseContext,
     private readonly onClosed: () => void,
   ) {
     const { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect } = context;

@@ -9,7 +9,7 @@ import {
 } from '../store-errors';
 import { roundedTimeSpan } from '../time-span';
 import type { HolderView, LossCause, Resource, Service } from './lease';
-import type { QueueSnapshot } from './permits-store';
+import type { QueueSnapshot } from './lease-store';
 
 /** Every error of the permits engine. Each text names the event, the affected name and the caller's next step. */
 

@@ -1,5 +1,5 @@
 import { reportDefect, StoreFailure } from '../errors';
-import type { LeaseToRenew, PermitsStore, Renewed } from './permits-store';
+import type { LeaseToRenew, LeaseStore, Renewed } from './lease-store';
 
 /** The most leases that one command renews. */
 const MOST_TOGETHER = 16;
@@ -36,7 +36,7 @@ export class Renewals {
   private readonly buckets = new Map<number, Set<RenewableLease>>();
 
   constructor(
-    private readonly store: PermitsStore,
+    private readonly store: LeaseStore,
     private readonly onDefect: (error: unknown) => void,
   ) {}
 

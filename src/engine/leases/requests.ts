@@ -1,7 +1,7 @@
 import type { HoldfastError } from '../errors';
 import type { HoldEvent, LossCause, Mode, ResourceView } from './lease';
 import type { LeaseId } from './lease-id';
-import type { RevokeTarget } from './permits-store';
+import type { RevokeTarget } from './lease-store';
 
 /** The request of an acquire. The transport has checked its fields. */
 export interface AcquireRequest {

@@ -5,7 +5,7 @@ import { badPageToken, decodePageToken, encodePageToken, type Binding } from '..
 import { walkBuckets } from './bucket-walk';
 import type { ResourceView, Service } from './lease';
 import { translateListFailure } from './lease-errors';
-import type { ListStep, PermitsStore, WaiterCount } from './permits-store';
+import type { ListStep, LeaseStore, WaiterCount } from './lease-store';
 import { EVERY_NAME, firstPlace, placeAfter, type ReadableNames } from '../readable-names';
 import type { ListRequest, ResourcePage } from './requests';
 import { resourceShownToClients } from './views';
@@ -37,7 +37,7 @@ type Listing = Omit<ListStep, 'bucket' | 'after' | 'mostShown'>;
 /** The pages of ListLocks and ListSemaphores. A list changes no lease. */
 export class ResourceLists {
   constructor(
-    private readonly store: PermitsStore,
+    private readonly store: LeaseStore,
     private readonly clock: Clock,
     /** At least 0 and below 1. */
     private readonly random: () => number,

@@ -2,8 +2,8 @@ import type { Call } from '../call';
 import { StoreFailure } from '../errors';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
-import type { PermitsContext } from './permits-context';
-import type { RevokeCursor, RevokeReply } from './permits-store';
+import type { LeaseContext } from './lease-context';
+import type { RevokeCursor, RevokeReply } from './lease-store';
 import type { RevokeRequest, RevokeResult } from './requests';
 
 /** The longest time of one revocation. A step visits 64 leases in about a millisecond. */
@@ -14,7 +14,7 @@ const MAX_DURATION_MS = 60_000;
  * OUTCOME_UNKNOWN: the caller repeats the call.
  */
 export async function revoke(
-  { store, clock, meters }: PermitsContext,
+  { store, clock, meters }: LeaseContext,
   call: Call,
   resource: Resource,
   { target, force }: RevokeRequest,

@@ -3,7 +3,7 @@ import { reportDefect, StoreFailure } from '../errors';
 import type { BoundedSteps } from './bounded-steps';
 import { requestKey, resourceKey, type Resource, type Service } from './lease';
 import { speaksLater, type Moments } from './moments';
-import type { Granted, PermitsStore, TouchReply } from './permits-store';
+import type { Granted, LeaseStore, TouchReply } from './lease-store';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 import type { Waiter } from './waiter';
 
@@ -40,7 +40,7 @@ export class WaitQueue {
   private readonly earlyHints = new Set<string>();
 
   constructor(
-    private readonly store: PermitsStore,
+    private readonly store: LeaseStore,
     private readonly clock: Clock,
     private readonly timers: TimerQueue,
     private readonly steps: BoundedSteps,

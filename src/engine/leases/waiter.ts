@@ -1,5 +1,5 @@
 import type { Resource } from './lease';
-import type { PermitsWanted, QueueSnapshot, Waiting } from './permits-store';
+import type { LeaseWanted, QueueSnapshot, Waiting } from './lease-store';
 
 /** The signals that wake a waiting call, the most urgent signal first. */
 const signals = ['cancelled', 'superseded', 'granted', 'draining', 'given-up', 'ended', 'recheck'] as const;
@@ -18,7 +18,7 @@ export class Waiter {
 
   constructor(
     readonly resource: Resource,
-    readonly wanted: PermitsWanted,
+    readonly wanted: LeaseWanted,
     place: Pick<Waiting, 'ticket' | 'position' | 'snapshot'>,
     /** As in `speaksLater`. */
     public confirmedAt: number,

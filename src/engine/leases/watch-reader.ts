@@ -3,7 +3,7 @@ import { StoreFailure } from '../errors';
 import type { Deliveries } from './deliveries';
 import type { Resource, ResourceView } from './lease';
 import * as errors from './lease-errors';
-import type { PermitsStore, WatchedView } from './permits-store';
+import type { LeaseStore, WatchedView } from './lease-store';
 import { SentState } from './sent-state';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 import { resourceShownToClients } from './views';
@@ -18,7 +18,7 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 1000;
 
 export interface WatchReaderOptions {
-  readonly store: PermitsStore;
+  readonly store: LeaseStore;
   readonly clock: Clock;
   readonly timers: TimerQueue;
   readonly deliveries: Deliveries;

@@ -2,7 +2,7 @@ import type { Call } from '../call';
 import { Deliveries } from './deliveries';
 import { resourceKey, type Resource } from './lease';
 import * as errors from './lease-errors';
-import type { PermitsContext } from './permits-context';
+import type { LeaseContext } from './lease-context';
 import type { WatchSink } from './requests';
 import { WatchReader } from './watch-reader';
 import { WatchStream } from './watch-stream';
@@ -14,7 +14,7 @@ export class Watches {
   private openCount = 0;
 
   constructor(
-    private readonly context: PermitsContext,
+    private readonly context: LeaseContext,
     private readonly onClosed: () => void,
   ) {
     this.deliveries = new Deliveries(context.clock);

@@ -5,11 +5,11 @@ import { isQuarantined, translateWithdrawFailure } from './lease-errors';
 import type {
   CallRef,
   Granted,
-  PermitsStore,
-  PermitsWanted,
+  LeaseStore,
+  LeaseWanted,
   WithdrawCommand,
   WithdrawReply,
-} from './permits-store';
+} from './lease-store';
 import type { TimerQueue } from './timer-queue';
 
 /** The pauses grow, so that thousands of retries do not overload a store that is down. */
@@ -38,7 +38,7 @@ export class Withdrawals {
   private readonly callers = new WeakMap<object, object>();
 
   constructor(
-    private readonly store: PermitsStore,
+    private readonly store: LeaseStore,
     private readonly clock: Clock,
     timers: TimerQueue,
     onDefect: (error: unknown) => void,
@@ -52,7 +52,7 @@ export class Withdrawals {
   }
 
   /** Ends a wait. If the request was granted or offered permits, the reply is that grant. */
-  leaveQueue(resource: Resource, wanted: PermitsWanted): Promise<WithdrawReply> {
+  leaveQueue(resource: Resource, wanted: LeaseWanted): Promise<WithdrawReply> {
     return this.withdraw(resource, wanted, { giveBack: false });
   }
 
@@ -60,7 +60,7 @@ export class Withdrawals {
    * Gives back a grant that arrived too late. The request stays in the queue, in its old place. The lease may have
    * ended: no client was told of the lease, so no client's deadline counts.
    */
-  returnGrant(resource: Resource, wanted: PermitsWanted, fencingToken: bigint): Promise<WithdrawReply> {
+  returnGrant(resource: Resource, wanted: LeaseWanted, fencingToken: bigint): Promise<WithdrawReply> {
     return this.withdraw(resource, wanted, { giveBack: true, fencingToken });
   }
 
@@ -68,7 +68,7 @@ export class Withdrawals {
    * Gives back the call's grant, if there is any, and its place in the queue. Works in the background. The store keeps
    * a lease that was reported to another call.
    */
-  giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
+  giveBackLater(resource: Resource, { requestId, attach, ttlMs }: LeaseWanted): void {
     this.runLater(resource, { requestId, attach, giveBack: true }, Math.max(ttlMs, MIN_DURATION_MS));
   }
 
@@ -104,7 +104,7 @@ export class Withdrawals {
 
   private async withdraw(
     resource: Resource,
-    wanted: PermitsWanted,
+    wanted: LeaseWanted,
     what: Pick<WithdrawCommand, 'giveBack' | 'fencingToken'>,
   ): Promise<WithdrawReply> {
     const { requestId, attach, sendBefore = Infinity } = wanted;

@@ -3,7 +3,7 @@ import { WaitGivenUp } from '../leases/acquire-refusals';
 import type { HoldEvent, Service } from '../leases/lease';
 import type { HoldStart, LeaseOwner, OwnedLease } from '../leases/requests';
 import type { CommandCall } from './command-call';
-import type { LeaseEngine } from './lease-engine';
+import type { SessionLeases } from './session-leases';
 import type { SessionEvent } from './session-requests';
 
 export interface CommandSession {
@@ -46,7 +46,7 @@ export class LeaseCommand implements LeaseOwner {
    * Waits for a lease. Nothing begins after the end of the session.
    * @param answered called once, when the store has answered
    */
-  async run(engine: LeaseEngine, service: Service, start: HoldStart, answered: () => void): Promise<void> {
+  async run(engine: SessionLeases, service: Service, start: HoldStart, answered: () => void): Promise<void> {
     this.whenAnswered = answered;
     try {
       if (!this.session.isOver) await engine.take(this.call, service, start, this);

@@ -7,7 +7,7 @@ import type { HoldStart, Renewal } from '../leases/requests';
 import { CommandCall, type CommandOrigin } from './command-call';
 import { Heartbeats } from './heartbeats';
 import { LeaseCommand, type CommandSession } from './lease-command';
-import type { LeaseEngine } from './lease-engine';
+import type { SessionLeases } from './session-leases';
 import { NameTurns } from './name-turns';
 import { RevokedLeases } from './revoked-leases';
 import * as errors from './session-errors';
@@ -21,7 +21,7 @@ import type {
 } from './session-requests';
 
 export interface SessionOptions {
-  readonly engine: LeaseEngine;
+  readonly engine: SessionLeases;
   readonly clock: Clock;
   readonly limits: SessionLimits;
   /** The call of the session's stream. */

@@ -2,13 +2,13 @@ import type { Call } from '../call';
 import type { Clock } from '../clock';
 import type { HoldfastError } from '../errors';
 import { draining } from '../leases/lease-errors';
-import type { LeaseEngine } from './lease-engine';
+import type { SessionLeases } from './session-leases';
 import { Session } from './session';
 import { sessionDraining, sessionTooOld, tooManySessions } from './session-errors';
 import type { SessionLimits, SessionSink, SessionStart } from './session-requests';
 
 export interface SessionsOptions {
-  readonly engine: LeaseEngine;
+  readonly engine: SessionLeases;
   readonly clock: Clock;
   readonly limits: SessionLimits;
   /** At least 0 and below 1. */

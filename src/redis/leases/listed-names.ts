@@ -1,14 +1,14 @@
-import { permitsList, permitsUnlist } from '../../../generated/redis/scripts';
+import { leaseList, leaseUnlist } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../engine/errors';
 import type { Resource, ResourceView } from '../../engine/leases/lease';
-import type { ListedPart, ListStep, WaiterCount } from '../../engine/leases/permits-store';
+import type { ListedPart, ListStep, WaiterCount } from '../../engine/leases/lease-store';
 import type { Commands } from '../connection/command-runner';
 import { script, type Turn } from '../connection/operation';
 import type { Reply } from '../connection/script-command';
 import { LEASE_LAYOUT, namesKeys } from '../keys';
-import { parseInspect, parseList } from './permits-replies';
+import { parseInspect, parseList } from './lease-replies';
 
-const scripts = { list: script(permitsList), unlist: script(permitsUnlist) };
+const scripts = { list: script(leaseList), unlist: script(leaseUnlist) };
 export const listScripts = Object.values(scripts);
 
 /**

@@ -1,6 +1,6 @@
-import type { RevokeCommand, RevokeReply, RevokeTarget } from '../../engine/leases/permits-store';
+import type { RevokeCommand, RevokeReply, RevokeTarget } from '../../engine/leases/lease-store';
 
-/** The arguments 2 to 10 of permits-revoke.lua. */
+/** The arguments 2 to 10 of lease-revoke.lua. */
 export function revokeArguments({ target, force, after }: RevokeCommand): (string | number)[] {
   const cursor = [after?.pass ?? 'first', after?.endUs ?? '', after?.requestId ?? ''];
   return [TARGETS[target.kind], force ? '1' : '0', ...targetArguments(target, after?.lastToken), ...cursor];

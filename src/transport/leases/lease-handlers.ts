@@ -3,7 +3,7 @@ import type * as proto from '../../../generated/typescript/holdfast/v1/lease';
 import type { HoldEvent, Service } from '../../engine/leases/lease';
 import type { ResourcePage } from '../../engine/leases/requests';
 import type { Limits } from '../../engine/leases/limits';
-import type { PermitsEngine } from '../../engine/leases/permits-engine';
+import type { LeaseEngine } from '../../engine/leases/lease-engine';
 import { serverStream, unary, type CallContext, type HandledCall } from '../grpc/call';
 import { checkLeaseId, checkMetadata, checkTtl, ttlBounds } from './fields';
 import { EventStream, type EventShape } from '../grpc/event-stream';
@@ -38,7 +38,7 @@ interface RenewFields {
  */
 export function leaseHandlers<Request extends AcquireFields>(
   context: CallContext,
-  engine: PermitsEngine,
+  engine: LeaseEngine,
   service: Service,
   limits: Limits,
   readAmount: ReadAmount<Request>,

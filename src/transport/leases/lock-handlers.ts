@@ -12,7 +12,7 @@ import {
   type LockServiceServer,
 } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { Limits } from '../../engine/leases/limits';
-import type { PermitsEngine } from '../../engine/leases/permits-engine';
+import type { LeaseEngine } from '../../engine/leases/lease-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { requireName, type Violations } from '../grpc/fields';
 import { serializer, sharedSerializer } from '../../wire/serialize';
@@ -32,7 +32,7 @@ export const lockServiceDefinition = {
   watchLock: { ...LockServiceService.watchLock, responseSerialize: sharedSerializer(WatchLockResponse) },
 };
 
-export function lockHandlers(context: CallContext, engine: PermitsEngine, limits: Limits): LockServiceServer {
+export function lockHandlers(context: CallContext, engine: LeaseEngine, limits: Limits): LockServiceServer {
   const { acquire, renew, release, list, hold } = leaseHandlers(context, engine, 'lock', limits, readMode);
   return {
     acquireLock: acquire,

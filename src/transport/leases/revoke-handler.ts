@@ -1,7 +1,7 @@
 import type { Timestamp } from '../../../generated/typescript/google/protobuf/timestamp';
 import type { Service } from '../../engine/leases/lease';
-import type { PermitsEngine } from '../../engine/leases/permits-engine';
-import type { RevokeTarget } from '../../engine/leases/permits-store';
+import type { LeaseEngine } from '../../engine/leases/lease-engine';
+import type { RevokeTarget } from '../../engine/leases/lease-store';
 import type { RevokeRequest } from '../../engine/leases/requests';
 import { msToTimestamp, timestampToUs } from '../../wire/times';
 import { unary, type CallContext } from '../grpc/call';
@@ -30,7 +30,7 @@ interface RevokeAnswer {
 }
 
 /** The handler of RevokeLock and RevokePermits. */
-export function revokeHandler(context: CallContext, engine: PermitsEngine, service: Service) {
+export function revokeHandler(context: CallContext, engine: LeaseEngine, service: Service) {
   return unary<RevokeFields, RevokeAnswer>(context, async (fields, call) => {
     const request = readRevoke(fields);
     const { revokedCount, freeTimeMs } = await engine.revoke(call, service, request);

@@ -15,7 +15,7 @@ import {
   type SetSemaphoreLimitResponse,
 } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Limits } from '../../engine/leases/limits';
-import type { PermitsEngine } from '../../engine/leases/permits-engine';
+import type { LeaseEngine } from '../../engine/leases/lease-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { checkName, requireName, Violations } from '../grpc/fields';
 import { serializer, sharedSerializer } from '../../wire/serialize';
@@ -50,7 +50,7 @@ export const semaphoreServiceDefinition = {
 
 export function semaphoreHandlers(
   context: CallContext,
-  engine: PermitsEngine,
+  engine: LeaseEngine,
   limits: Limits,
 ): SemaphoreServiceServer {
   const { acquire, renew, release, list, hold } = leaseHandlers(

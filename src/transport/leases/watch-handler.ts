@@ -1,6 +1,6 @@
 import type { handleServerStreamingCall } from '@grpc/grpc-js';
 import type { ResourceView, Service } from '../../engine/leases/lease';
-import type { PermitsEngine } from '../../engine/leases/permits-engine';
+import type { LeaseEngine } from '../../engine/leases/lease-engine';
 import { serverStream, type CallContext } from '../grpc/call';
 import { requireName } from '../grpc/fields';
 import { StateStream } from '../grpc/state-stream';
@@ -11,7 +11,7 @@ import { StateStream } from '../grpc/state-stream';
  */
 export function watchHandler<Message extends object>(
   context: CallContext,
-  engine: PermitsEngine,
+  engine: LeaseEngine,
   service: Service,
   toMessage: (view: ResourceView) => Message,
 ): handleServerStreamingCall<{ name: string }, Message> {

@@ -10,7 +10,7 @@ import { defaultAutocompleteLimits, type AutocompleteLimits } from '../../engine
 import { Callers } from '../../engine/callers';
 import type { Clock } from '../../engine/clock';
 import type { Limits } from '../../engine/leases/limits';
-import type { PermitsEngine } from '../../engine/leases/permits-engine';
+import type { LeaseEngine } from '../../engine/leases/lease-engine';
 import type { StoreHealth, StoreOperations } from '../../engine/store-health';
 import type { Sessions } from '../../engine/sessions/sessions';
 import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
@@ -83,7 +83,7 @@ const SESSIONS_SHARE = 0.8;
 const DESCRIPTOR_FILE = join(__dirname, '../../../generated/descriptor.binpb');
 
 export interface GrpcServerParts {
-  readonly engine: PermitsEngine & { drain(): Promise<void> };
+  readonly engine: LeaseEngine & { drain(): Promise<void> };
   /**
    * `drain` is called after all streams have received the order to end. An open import may then still abandon its entries
    * or finish its commit.

@@ -19,7 +19,7 @@ import { lock } from '../../support/clients/session-commands';
 import { FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
 import { NO_LOG } from '../../support/no-log';
-import { FakeLeaseEngine, type Taken } from './fake-lease-engine';
+import { FakeSessionLeases, type Taken } from './fake-session-leases';
 import { FakeSessionStream } from '../../support/fake-session-stream';
 import { sessionCall } from '../../support/session-call';
 
@@ -31,7 +31,7 @@ const MANY_TURNS = 100;
 /** One OpenSession stream on a manual clock, with an engine of leases that the test answers. */
 export class ConversationFixture {
   readonly clock = new ManualClock(1_000_000);
-  readonly engine = new FakeLeaseEngine();
+  readonly engine = new FakeSessionLeases();
   readonly stream = new FakeSessionStream();
   readonly sessions: Sessions;
   /** The failed commands by reason. */

@@ -1,7 +1,7 @@
 import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
 import { decodeLeaseId } from '../../../src/engine/leases/lease-id';
 import { LOCK_LIMIT } from '../../../src/engine/leases/limits';
-import type { AcquireReply } from '../../../src/engine/leases/permits-store';
+import type { AcquireReply } from '../../../src/engine/leases/lease-store';
 import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';
 import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';

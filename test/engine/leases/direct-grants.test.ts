@@ -1,5 +1,5 @@
 import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
-import type { CallRef, Finished, Granted } from '../../../src/engine/leases/permits-store';
+import type { CallRef, Finished, Granted } from '../../../src/engine/leases/lease-store';
 import { answerWaiting, EngineFixture } from '../../support/engine-fixture';
 import { EMPTY_SNAPSHOT, grantedAt, waitingAt } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';

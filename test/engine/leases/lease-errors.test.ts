@@ -8,7 +8,7 @@ import {
   translateStoreFailure,
   tooManyWaiting,
 } from '../../../src/engine/leases/lease-errors';
-import type { QueueSnapshot } from '../../../src/engine/leases/permits-store';
+import type { QueueSnapshot } from '../../../src/engine/leases/lease-store';
 import { EMPTY_SNAPSHOT } from '../../support/fake-store';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;

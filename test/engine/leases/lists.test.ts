@@ -3,7 +3,7 @@ import type { ResourceView, Service } from '../../../src/engine/leases/lease';
 import { namesUnder, namesWhere } from '../../support/readable-names';
 import type { ReadableNames } from '../../../src/engine/readable-names';
 import type { ListRequest, ResourcePage } from '../../../src/engine/leases/requests';
-import type { ListStep } from '../../../src/engine/leases/permits-store';
+import type { ListStep } from '../../../src/engine/leases/lease-store';
 import { EngineFixture, Pending } from '../../support/engine-fixture';
 import { FakeCall, RecordedSink, type FakeCallOptions } from '../../support/fake-call';
 import { settled } from '../../support/manual-clock';

@@ -1,5 +1,5 @@
 import { Heartbeats } from '../../../src/engine/sessions/heartbeats';
-import type { Renewed } from '../../../src/engine/leases/permits-store';
+import type { Renewed } from '../../../src/engine/leases/lease-store';
 import { grantedAt, type Sent } from '../../support/fake-store';
 import { HeldLeaseFixture, type HeldLeaseSetting } from '../../support/held-lease-fixture';
 

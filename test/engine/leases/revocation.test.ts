@@ -1,6 +1,6 @@
 import type { HoldfastError } from '../../../src/engine/errors';
 import type { Service } from '../../../src/engine/leases/lease';
-import type { RevokeReply, RevokeTarget } from '../../../src/engine/leases/permits-store';
+import type { RevokeReply, RevokeTarget } from '../../../src/engine/leases/lease-store';
 import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/engine-fixture';
 import { ALICE, FakeCall } from '../../support/fake-call';
 import { grantedAt } from '../../support/fake-store';

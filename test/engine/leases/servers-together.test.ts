@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expireOffsetMs } from '../../../src/engine/leases/expire-offset';
-import type { RevokeTarget } from '../../../src/engine/leases/permits-store';
+import type { RevokeTarget } from '../../../src/engine/leases/lease-store';
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
 import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';
 import { EngineFixture, type Pending } from '../../support/engine-fixture';

@@ -1,4 +1,4 @@
-import type { Finished } from '../../../src/engine/leases/permits-store';
+import type { Finished } from '../../../src/engine/leases/lease-store';
 import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';
 

@@ -1,4 +1,4 @@
-import type { PermitsStore, PermitsWanted, WithdrawCommand } from '../../../src/engine/leases/permits-store';
+import type { LeaseStore, LeaseWanted, WithdrawCommand } from '../../../src/engine/leases/lease-store';
 import { TimerQueue } from '../../../src/engine/leases/timer-queue';
 import { Withdrawals } from '../../../src/engine/leases/withdrawals';
 import { EMPTY_SNAPSHOT } from '../../support/fake-store';
@@ -18,12 +18,12 @@ beforeEach(() => {
     sent.push(command);
     return Promise.resolve({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '1' } as const);
   };
-  const store = { withdraw } as unknown as PermitsStore;
+  const store = { withdraw } as unknown as LeaseStore;
   withdrawals = new Withdrawals(store, clock, new TimerQueue(clock), () => undefined);
 });
 afterEach(() => withdrawals.close());
 
-function wanted(caller: object | undefined, sendBefore?: number): PermitsWanted {
+function wanted(caller: object | undefined, sendBefore?: number): LeaseWanted {
   return {
     requestId: 'r',
     attach: 'a',
@@ -31,7 +31,7 @@ function wanted(caller: object | undefined, sendBefore?: number): PermitsWanted 
     ttlMs: 1000,
     caller,
     sendBefore,
-  } as PermitsWanted;
+  } as LeaseWanted;
 }
 
 describe('a withdrawal', () => {

@@ -2,7 +2,7 @@ import { HoldfastError } from '../../../src/engine/errors';
 import type { LeaseOwner, OwnedLease } from '../../../src/engine/leases/requests';
 import { CommandCall } from '../../../src/engine/sessions/command-call';
 import { LeaseCommand } from '../../../src/engine/sessions/lease-command';
-import type { LeaseEngine } from '../../../src/engine/sessions/lease-engine';
+import type { SessionLeases } from '../../../src/engine/sessions/session-leases';
 import type { CommandRights, SessionEvent } from '../../../src/engine/sessions/session-requests';
 import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
@@ -31,7 +31,7 @@ class OneCommand {
     const origin = { stream: new FakeCall(this.clock), speaker: 'client/1', signs, isOver: false };
     const call = new CommandCall(origin, 7, rights, 0);
     this.command = new LeaseCommand(this, 7, 'acquire', call);
-    const engine: LeaseEngine = {
+    const engine: SessionLeases = {
       take: (_call, _service, _start, owner) => {
         this.log.push('take');
         this.owner = owner;

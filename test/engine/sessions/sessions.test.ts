@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HoldfastError } from '../../../src/engine/errors';
 import type { LeaseOwner } from '../../../src/engine/leases/requests';
-import type { LeaseEngine } from '../../../src/engine/sessions/lease-engine';
+import type { SessionLeases } from '../../../src/engine/sessions/session-leases';
 import { defaultSessionLimits, type CommandRights } from '../../../src/engine/sessions/session-requests';
 import type { Session } from '../../../src/engine/sessions/session';
 import { Sessions } from '../../../src/engine/sessions/sessions';
@@ -23,7 +23,7 @@ class Fixture {
   readonly sessions: Sessions;
 
   constructor() {
-    const engine: LeaseEngine = {
+    const engine: SessionLeases = {
       take: (_call, service, _start, owner) => {
         const id = { resource: { service, name: 'hello' }, requestId: ALICE, secret: 'secret' };
         this.owners.push(owner);

@@ -1,7 +1,7 @@
 import type { Resource, Service } from '../../../src/engine/leases/lease';
 import type { Store } from '../../../src/redis';
 import { eventually } from '../../support/eventually';
-import { Requester, type RequesterOptions } from '../../support/permits-requester';
+import { Requester, type RequesterOptions } from '../../support/lease-requester';
 import { is } from '../../support/reply-kinds';
 import { connectTestStore } from '../../support/test-store';
 import type { Topology } from './topology';

@@ -1,5 +1,5 @@
-import type { SetLimitCommand } from '../../../src/engine/leases/permits-store';
-import type { Requester } from '../../support/permits-requester';
+import type { SetLimitCommand } from '../../../src/engine/leases/lease-store';
+import type { Requester } from '../../support/lease-requester';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 

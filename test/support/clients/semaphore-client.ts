@@ -13,18 +13,18 @@ import { revokeRequest, type RevokeWanted } from './lock-client';
 import { OWN_CONNECTION, present } from './unary-call';
 import { WatchStream } from './watch-stream';
 
-export interface PermitsWanted extends Wanted {
+export interface LeaseWanted extends Wanted {
   readonly permitCount?: number;
   readonly initialLimit?: number;
 }
 
-export function acquirePermitsRequest(wanted: PermitsWanted): AcquirePermitsRequest {
+export function acquirePermitsRequest(wanted: LeaseWanted): AcquirePermitsRequest {
   const { permitCount, initialLimit } = wanted;
   return { ...AcquirePermitsRequest.create(), permitCount, initialLimit, ...commonFields(wanted) };
 }
 
 /** A client of SemaphoreService with a connection of its own. */
-export class SemaphoreClient<Asked extends Wanted = PermitsWanted> extends LeaseClient<
+export class SemaphoreClient<Asked extends Wanted = LeaseWanted> extends LeaseClient<
   SemaphoreServiceClient,
   Asked,
   AcquirePermitsRequest

@@ -1,6 +1,6 @@
 import type { Resource } from '../../../src/engine/leases/lease';
 import type { ModelWorld } from '../model-store';
-import type { ModelRequest } from '../permits-model-request';
+import type { ModelRequest } from '../lease-model-request';
 import type { KnownLease } from './asked-request';
 
 /** The store counts whole microseconds. */

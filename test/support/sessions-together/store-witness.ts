@@ -1,7 +1,7 @@
 import { resourceKey, type Resource } from '../../../src/engine/leases/lease';
 import type { ModelWorld, SentCommand } from '../model-store';
-import type { PermitsModel } from '../permits-model';
-import { speakerOf } from '../permits-model-resource';
+import type { LeaseModel } from '../lease-model';
+import { speakerOf } from '../lease-model-resource';
 import type { ScenarioParts, ClientProcess } from './client-process';
 import type { CommandRecord } from './session-record';
 import { HEARTBEAT_TIMEOUT_MS } from './session-server';
@@ -33,7 +33,7 @@ export class StoreWitness {
   }
 
   /** Expects that tokens rise, and that no more permits are taken than there are. */
-  private checkGrants({ service, name }: Resource, model: PermitsModel): void {
+  private checkGrants({ service, name }: Resource, model: LeaseModel): void {
     const { limit = 0, used } = model;
     if (used > limit) this.report(`${used} permits of ${name} are taken, and there are ${limit}`);
     const key = resourceKey({ service, name });

@@ -90,7 +90,7 @@ export const engineMutants = {
       'a direct grant is noticed only by the reply that has the grant, not by a touch, and replies are lost',
     patches: [
       {
-        file: 'src/engine/leases/permits-context.js',
+        file: 'src/engine/leases/lease-context.js',
         find: 'granted(resource, call, grant) {',
         replace:
           'granted(resource, call, grant) {\n        if (grant.fencingToken % 4n === 0n)\n            return;',

@@ -52,7 +52,7 @@ local function mark_alive(server)
 end
 
 -- The servers with watches of the resource: the field `w` of STATE_KEY is a MessagePack table of server id -> time of the
--- last registration (us). permits-watch.lua renews the registration of a server as long as the server has watches.
+-- last registration (us). lease-watch.lua renews the registration of a server as long as the server has watches.
 
 -- The servers with a valid registration, the time of each registration, and the number of these servers. A registration
 -- with a time after the present is valid up to WATCHED_US after the present, because Redis's clock may have been set back.

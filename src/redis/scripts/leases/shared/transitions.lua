@@ -119,7 +119,7 @@ local function take_back(id, request)
 end
 
 -- HELD -> ENDED: a tombstone remembers the cause. The tombstone has a token and a ticket if only one call was answered with
--- the lease. This call may not have received the answer, and then gives the lease back (permits-withdraw.lua). The request
+-- the lease. This call may not have received the answer, and then gives the lease back (lease-withdraw.lua). The request
 -- of a revoked lease has finished in any case.
 local function end_lease(id, request, cause)
   remove_end(id)
