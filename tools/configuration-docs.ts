@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Option } from '../src/config/option';
-import { options } from '../src/config/options';
+import type { Option } from '../src/server/config/option';
+import { options } from '../src/server/config/options';
 
 /**
  * Writes docs/configuration.md from the option list of the server.
@@ -16,7 +16,7 @@ const HEAD = `# Configuration
 
 **Which settings does the server have, and what does each of them do?**
 
-<!-- Written by tools/configuration-docs.ts from src/config/options.ts. Do not edit. -->
+<!-- Written by tools/configuration-docs.ts from src/server/config/options.ts. Do not edit. -->
 
 ${wrapped(
   'The server reads its settings from environment variables. An empty variable counts as not set. ' +

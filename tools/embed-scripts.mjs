@@ -1,5 +1,5 @@
 // Writes the text of each Lua script to generated/redis/scripts.ts, so that the server needs no Lua files at run time.
-// With `--check` the tool only compares. A file of src/redis/scripts is a script if its first line is `#!lua` with the
+// With `--check` the tool only compares. A Lua file of src is a script if its first line is `#!lua` with the
 // script's flags. All other files are shared. These comment lines direct the tool:
 //
 //   -- @include PATH          puts PATH (relative to this file) and its includes in front, once per script
@@ -117,7 +117,7 @@ function inlineConstants(lua) {
   );
 }
 
-const folder = join(root, 'src/redis/scripts');
+const folder = join(root, 'src');
 const readSource = (file) => readFileSync(file, 'utf8');
 
 /**
@@ -143,13 +143,13 @@ export function embeddedScripts(read = readSource) {
 }
 
 function main() {
-  let text = '// Written by tools/embed-scripts.mjs from the Lua files of src/redis/scripts. Do not edit.\n';
+  let text = '// Written by tools/embed-scripts.mjs from the Lua files of src. Do not edit.\n';
   for (const [name, lua] of embeddedScripts()) text += `\nexport const ${name} = ${JSON.stringify(lua)};\n`;
   if (!process.argv.includes('--check')) {
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text);
   } else if (readFileSync(target, 'utf8') !== text) {
-    console.error('generated/redis/scripts.ts differs from src/redis/scripts: run npm run build');
+    console.error('generated/redis/scripts.ts differs from the Lua files of src: run npm run build');
     process.exit(1);
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { MetricDefinition } from '../src/metrics/definition';
-import { metrics } from '../src/metrics/prometheus';
+import type { MetricDefinition } from '../src/server/metrics/definition';
+import { metrics } from '../src/server/metrics/prometheus';
 import { wrapped } from './configuration-docs';
 
 /**

@@ -1,15 +1,15 @@
 /** Compares answers with the exact best ten of each query, and searches an index without a server. */
-import { EntryCollector } from '../../src/engine/autocomplete/index/entry-collector';
-import { buildLayer } from '../../src/engine/autocomplete/index/layer-builder';
-import { openLayer, ownMemory } from '../../src/engine/autocomplete/index/layer-memory';
-import { NONE_DEAD } from '../../src/engine/autocomplete/index/dead-set';
-import { queryOf } from '../../src/engine/autocomplete/index/query';
-import type { View } from '../../src/engine/autocomplete/index/view';
-import { suggest } from '../../src/engine/autocomplete/index/view-suggest';
-import { Work } from '../../src/engine/autocomplete/index/work';
-import { wantedKinds } from '../../src/engine/autocomplete/match';
-import { packRecord } from '../../src/engine/autocomplete/stored-record';
-import type { MatchKind } from '../../src/engine/autocomplete/suggestion';
+import { EntryCollector } from '../../src/autocomplete/index/build/entry-collector';
+import { buildLayer } from '../../src/autocomplete/index/build/layer-builder';
+import { openLayer, ownMemory } from '../../src/autocomplete/index/layer/layer-memory';
+import { NONE_DEAD } from '../../src/autocomplete/index/layer/dead-set';
+import { queryOf } from '../../src/autocomplete/index/search/query';
+import type { View } from '../../src/autocomplete/index/layer/view';
+import { suggest } from '../../src/autocomplete/index/search/view-suggest';
+import { Work } from '../../src/autocomplete/index/work';
+import { wantedKinds } from '../../src/autocomplete/text/match';
+import { packRecord } from '../../src/autocomplete/stored-record';
+import type { MatchKind } from '../../src/autocomplete/suggestion';
 import { Reference, type Judged, type Recall } from '../support/reference';
 import { itemsOf, type Corpus, type Item } from '../words/corpus';
 import { words } from '../words/words';

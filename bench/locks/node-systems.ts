@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
 import { deadline } from '../../clients/typescript';
-import { readVersion } from '../../src/version';
+import { readVersion } from '../../src/base/version';
 import { LockClient } from '../../test/support/clients/lock-client';
 import { releaseHeld } from '../load/release-held';
 

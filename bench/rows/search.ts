@@ -1,4 +1,4 @@
-import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
+import { MATCH_KINDS, type MatchKind } from '../../src/autocomplete/suggestion';
 import { seeded, type Random } from '../../test/support/random';
 import type { Question } from '../load/autocomplete-client';
 import type { Timed } from '../load/in-flight';

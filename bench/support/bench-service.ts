@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
-import { GenerationCopy } from '../../src/engine/autocomplete/loaded/generation-copy';
-import { unary, type CallContext } from '../../src/transport/grpc/call';
+import { GenerationCopy } from '../../src/autocomplete/loaded/generation-copy';
+import { unary, type CallContext } from '../../src/rpc/handlers';
 
 /** The codec of an empty message, generated like the codecs of all messages of the contract. */
 const nothing = {

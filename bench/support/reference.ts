@@ -1,5 +1,5 @@
-import { kindOf, packForms } from '../../src/engine/autocomplete/match';
-import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
+import { kindOf, packForms } from '../../src/autocomplete/text/match';
+import { MATCH_KINDS, type MatchKind } from '../../src/autocomplete/suggestion';
 import type { Item } from '../words/corpus';
 
 const PAGE = 10;

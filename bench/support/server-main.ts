@@ -1,7 +1,7 @@
 /** Runs the product's server with the bench service, and prints its address. */
-import { readConfig } from '../../src/config/config';
-import { createLog } from '../../src/log';
-import { createServer } from '../../src/server';
+import { readConfig } from '../../src/server/config/config';
+import { createLog } from '../../src/server/log';
+import { createServer } from '../../src/server/server';
 import { BenchService, benchHandlers } from './bench-service';
 
 async function main(): Promise<void> {

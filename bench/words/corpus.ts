@@ -1,4 +1,4 @@
-import { fold } from '../../src/engine/autocomplete/fold';
+import { fold } from '../../src/autocomplete/text/fold';
 import { oneOf, seeded, type Random } from '../../test/support/random';
 import type { Words } from './words';
 

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fold } from '../../src/engine/autocomplete/fold';
+import { fold } from '../../src/autocomplete/text/fold';
 import { between, seeded, type Random } from '../../test/support/random';
 import { cachePath, unpackedPackages } from './debian-packages';
 import { madeWords } from './made-words';

@@ -1,12 +1,12 @@
 import { Option, type Command } from 'commander';
 import { connect, UnavailableError, type ConnectOptions, type Holdfast } from '../../clients/typescript';
 import { unlessAborted } from '../../clients/typescript/calls/abort';
-import { CLIENT_VARIABLES } from '../config/client-variables';
+import { CLIENT_VARIABLES } from '../server/config/client-variables';
 import { timeSpan } from './arguments';
-import { connectionSettings, DEFAULT_ADDRESS, type ConnectionFlags } from './connection/settings';
+import { connectionSettings, DEFAULT_ADDRESS, type ConnectionFlags } from './settings';
 import { CliError, EXIT } from './exit-codes';
-import { problemText } from './output/problem-text';
-import { FORMATS, Output, type Format } from './output/output';
+import { problemText } from './problem-text';
+import { FORMATS, Output, type Format } from './output';
 import type { Terminal } from './terminal';
 
 /** The options of a command that prints data. */

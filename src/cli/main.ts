@@ -3,7 +3,7 @@ import { constants, hostname, userInfo } from 'node:os';
 import { CommanderError } from 'commander';
 import { HoldfastError } from '../../clients/typescript';
 import { CliError, EXIT, exitCodeOf } from './exit-codes';
-import { problemText } from './output/problem-text';
+import { problemText } from './problem-text';
 import { createProgram } from './program';
 import { wantsColour, type Terminal } from './terminal';
 

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
-import { readVersion } from '../version';
-import { addCall } from './commands/call';
-import { addComplete } from './commands/complete';
+import { readVersion } from '../base/version';
+import { addCall } from './commands/call-command';
+import { addComplete } from './complete';
 import { addExport } from './commands/export';
 import { addImport } from './commands/import';
-import { addCompletion } from './commands/completion';
-import { addContext } from './commands/context';
-import { addLock } from './commands/lock';
-import { addSemaphore } from './commands/semaphore';
-import { addElect } from './commands/run';
+import { addCompletion } from './completion/completion';
+import { addContext } from './commands/context-command';
+import { addLock } from './leases/lock';
+import { addSemaphore } from './leases/semaphore';
+import { addElect } from './leases/run';
 import { addStatus } from './commands/status';
 import { addHealth } from './commands/health';
 import { addChecks } from './commands/checks';
@@ -16,7 +16,7 @@ import { addServers } from './commands/servers';
 import { addTop } from './commands/top';
 import { addExamples } from './examples';
 import { exitCodeHelp, UsageError } from './exit-codes';
-import { quoted } from './output/quoted';
+import { quoted } from './quoted';
 import { wantsColour, type Terminal } from './terminal';
 
 /** The program with all commands. `parseAsync` rejects with a CommanderError, a CliError or a HoldfastError. */

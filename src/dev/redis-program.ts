@@ -1,4 +1,4 @@
-import { isSupportedRedis, OLDEST_REDIS } from '../redis-version';
+import { isSupportedRedis, OLDEST_REDIS } from '../base/redis-version';
 import { runCommand } from './run-command';
 
 /** A Redis server program that runs on this machine, and the environment that it needs. */

@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { OLDEST_REDIS } from '../redis-version';
+import { OLDEST_REDIS } from '../base/redis-version';
 import { unpackedServer } from './debian-redis';
 import { tryServer, type RedisServerProgram, type Refusal } from './redis-program';
 

@@ -1,6 +1,6 @@
-import type { StoreAddress } from '../redis-address';
-import { probeAddress, type AddressFinding, type ProbeTarget } from './connection/address-probe';
-import { tlsOptions, type Security } from './connection/endpoint';
+import type { StoreAddress } from '../base/redis-address';
+import { probeAddress, type AddressFinding, type ProbeTarget } from './address-probe';
+import { tlsOptions, type Security } from './endpoint';
 
 /** What answers at one host of the store's address. */
 export interface HostFinding {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Policy, type PolicyRule } from '../../src/transport/access/policy';
+import { Policy, type PolicyRule } from '../../src/access/policy';
 
 /** Places of names that may be read, for lists that pass over all other names. */
 

@@ -1,5 +1,5 @@
-import { AuditLog } from '../../src/transport/access/audit-log';
-import type { Log } from '../../src/transport/grpc/log';
+import { AuditLog } from '../../src/access/audit';
+import type { Log } from '../../src/base/log';
 import { ManualClock } from '../support/manual-clock';
 
 interface Line {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { Callers } from '../../src/engine/callers';
-import { AuditLog } from '../../src/transport/access/audit-log';
-import { CallerCounts } from '../../src/transport/access/caller-counts';
+import { Callers } from '../../src/base/callers';
+import { AuditLog } from '../../src/access/audit';
+import { CallerCounts } from '../../src/rpc/caller-counts';
 import { ManualClock } from '../support/manual-clock';
 import { NO_LOG } from '../support/no-log';
 

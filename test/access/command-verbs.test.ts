@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SessionCommand } from '../../generated/typescript/holdfast/v1/session_service';
-import { describedCommands } from '../../src/transport/access/verbs';
+import { describedCommands } from '../../src/access/verbs';
 import { ROOT } from '../support/root';
 
 const COMMANDS = describedCommands(readFileSync(join(ROOT, 'generated/descriptor.binpb')));

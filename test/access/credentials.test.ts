@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
-import type { Caller, PresentedCredentials } from '../../src/transport/access/caller';
-import { tokenDigest } from '../../src/transport/access/bearer';
-import { Credentials } from '../../src/transport/access/credentials';
+import type { Caller, PresentedCredentials } from '../../src/access/caller';
+import { tokenDigest } from '../../src/access/bearer';
+import { Credentials } from '../../src/access/credentials';
 import { ManualClock } from '../support/manual-clock';
 
 /** Which callers the server knows without a check. */

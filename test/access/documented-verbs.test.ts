@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describedCalls } from '../../src/transport/access/verbs';
+import { describedCalls } from '../../src/access/verbs';
 import { ROOT } from '../support/root';
 
 /** The table of verbs in docs/operations/security.md, and the verbs of the contract. */

@@ -1,5 +1,5 @@
-import { FairSlots } from '../../src/transport/access/fair-slots';
-import { Slots } from '../../src/transport/access/slots';
+import { FairSlots } from '../../src/flow/fair-slots';
+import { Slots } from '../../src/flow/slots';
 import { settled } from '../support/manual-clock';
 
 /** Work that ends when the test says so. */

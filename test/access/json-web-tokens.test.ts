@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { exportSPKI } from 'jose';
-import { HoldfastError } from '../../src/engine/errors';
-import { tokenDigest } from '../../src/transport/access/bearer';
-import type { Caller } from '../../src/transport/access/caller';
-import { CredentialError } from '../../src/transport/access/credential-errors';
-import { JsonWebTokens } from '../../src/transport/access/json-web-tokens';
-import { KeysUnavailable, readKeySet, type KeySet } from '../../src/transport/access/key-set';
+import { HoldfastError } from '../../src/base/errors';
+import { tokenDigest } from '../../src/access/bearer';
+import type { Caller } from '../../src/access/caller';
+import { CredentialError } from '../../src/access/credential-errors';
+import { JsonWebTokens } from '../../src/access/json-web-tokens';
+import { KeysUnavailable, readKeySet, type KeySet } from '../../src/access/key-set';
 import { ManualClock } from '../support/manual-clock';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from './issuer';
 

@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeProtectedHeader, type FlattenedJWSInput, type JWTHeaderParameters } from 'jose';
-import { systemClock } from '../../src/engine/clock';
-import { KeysUnavailable, readKeySet, type KeySet } from '../../src/transport/access/key-set';
-import { KeySetFile } from '../../src/transport/access/key-set-file';
-import { defaultKeySetTimes, KeySetUrl, type KeySetTimes } from '../../src/transport/access/key-set-url';
+import { systemClock } from '../../src/base/clock';
+import { KeysUnavailable, readKeySet, type KeySet } from '../../src/access/key-set';
+import { KeySetFile } from '../../src/access/key-set-file';
+import { defaultKeySetTimes, KeySetUrl, type KeySetTimes } from '../../src/access/key-set-url';
 import { collectGarbage } from '../support/collect-garbage';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Caller } from '../../src/transport/access/caller';
-import { OpenCredentials } from '../../src/transport/access/open-credentials';
+import type { Caller } from '../../src/access/caller';
+import { OpenCredentials } from '../../src/access/open-credentials';
 import { ManualClock } from '../support/manual-clock';
 
 class Fixture {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { Policy, readMaxTtl, type PolicyRule } from '../../src/transport/access/policy';
-import { decide } from '../../src/transport/access/policy-decision';
-import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { Policy, readMaxTtl, type PolicyRule } from '../../src/access/policy';
+import { decide } from '../../src/access/policy-decision';
+import { SERVICES, VERBS } from '../../src/access/verbs';
 
 /** Short texts of few letters, so that identities, globs, names and prefixes often match. */
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 4 });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../src/engine/clock';
-import { openAccess } from '../../src/transport/access/open-access';
+import { systemClock } from '../../src/base/clock';
+import { openAccess } from '../../src/access/open-access';
 import { NO_LOG } from '../support/no-log';
 import { scratchFolder } from '../support/scratch-folder';
 

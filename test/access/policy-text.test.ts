@@ -1,4 +1,4 @@
-import { readPolicy } from '../../src/transport/access/policy-text';
+import { readPolicy } from '../../src/access/policy-text';
 
 const GOOD = `# Team A
 rules:

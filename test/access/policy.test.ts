@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { Policy, type PolicyRule } from '../../src/transport/access/policy';
-import { SERVICES, VERBS, type ServiceName, type Verb } from '../../src/transport/access/verbs';
+import { Policy, type PolicyRule } from '../../src/access/policy';
+import { SERVICES, VERBS, type ServiceName, type Verb } from '../../src/access/verbs';
 
 function rule(values: Partial<PolicyRule>): PolicyRule {
   return { identities: ['token:a'], services: ['LockService'], names: ['a/'], allow: ['use'], ...values };

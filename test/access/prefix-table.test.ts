@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { PrefixTable } from '../../src/transport/access/prefix-table';
+import { PrefixTable } from '../../src/access/prefix-table';
 
 const NONE = -1;
 

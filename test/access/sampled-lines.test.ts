@@ -1,5 +1,5 @@
-import { addressOf } from '../../src/transport/grpc/network';
-import { SampledLines } from '../../src/transport/grpc/sampled-lines';
+import { addressOf } from '../../src/base/network';
+import { SampledLines } from '../../src/base/sampled-lines';
 import { ManualClock } from '../support/manual-clock';
 
 interface Line {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UnusableFile, WatchedFiles } from '../../src/transport/access/watched-files';
+import { UnusableFile, WatchedFiles } from '../../src/access/watched-files';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Reference } from '../../bench/support/reference';
-import { kindOf, packForms } from '../../src/engine/autocomplete/match';
-import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
+import { kindOf, packForms } from '../../src/autocomplete/text/match';
+import { MATCH_KINDS, type MatchKind } from '../../src/autocomplete/suggestion';
 
 const item = (folded: string, weight = 1) => ({ folded, weight });
 const reference = Reference.of([

@@ -4,8 +4,8 @@ import { madeWords } from '../../bench/words/made-words';
 import { inside, misspelt, suffix, typed, wordPrefix } from '../../bench/words/queries';
 import { zipf } from '../../bench/support/zipf';
 import type { Words } from '../../bench/words/words';
-import { fold } from '../../src/engine/autocomplete/fold';
-import { typoMatch } from '../../src/engine/autocomplete/typo';
+import { fold } from '../../src/autocomplete/text/fold';
+import { typoMatch } from '../../src/autocomplete/text/typo';
 import { seeded } from '../support/random';
 
 const words: Words = {

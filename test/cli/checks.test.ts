@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POLICY_SERVICES, POLICY_VERBS } from '../../src/cli/commands/checks';
-import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { SERVICES, VERBS } from '../../src/access/verbs';
 import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
 

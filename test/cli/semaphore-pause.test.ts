@@ -7,8 +7,8 @@ import {
   GetServerInfoResponse,
   ServerServiceService,
 } from '../../generated/typescript/holdfast/v1/server_service';
-import { HoldfastError } from '../../src/engine/errors';
-import { unary } from '../../src/transport/grpc/call';
+import { HoldfastError } from '../../src/base/errors';
+import { unary } from '../../src/rpc/handlers';
 import { Harness } from '../contract/harness';
 import { ServerPair, untilWaiterCount } from '../end-to-end/server-pair';
 import { CliProcess } from '../support/cli/cli-process';

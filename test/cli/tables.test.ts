@@ -1,11 +1,11 @@
 import { LockMode, type Holder, type Waiter } from '../../generated/typescript/holdfast/v1/lease';
 import { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import { Semaphore } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { lockKind } from '../../src/cli/commands/lock-kind';
-import { resourceLines } from '../../src/cli/commands/resource-text';
-import { semaphoreKind } from '../../src/cli/commands/semaphore-kind';
-import { spanText } from '../../src/cli/output/spans';
-import { table, textWidth } from '../../src/cli/output/table';
+import { lockKind } from '../../src/cli/leases/lock-kind';
+import { resourceLines } from '../../src/cli/leases/resource-text';
+import { semaphoreKind } from '../../src/cli/leases/semaphore-kind';
+import { spanText } from '../../src/cli/spans';
+import { table, textWidth } from '../../src/cli/table';
 import { wantsColour } from '../../src/cli/terminal';
 
 const NOW_S = 1_700_000_000;

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import type { Holdfast, Suggestion } from '../../clients/typescript';
 import type { Terminal } from '../../src/cli/terminal';
-import { typeLines } from '../../src/cli/type/type-lines';
-import { typeOnTerminal } from '../../src/cli/type/type-on-terminal';
+import { typeLines } from '../../src/cli/autocomplete/type-lines';
+import { typeOnTerminal } from '../../src/cli/autocomplete/type-on-terminal';
 import { eventually } from '../support/eventually';
 
 function suggestion(text: string, matched = 0): Suggestion {

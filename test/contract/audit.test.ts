@@ -1,7 +1,7 @@
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { HoldfastError } from '../../src/engine/errors';
-import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { HoldfastError } from '../../src/base/errors';
+import { SERVICES, VERBS } from '../../src/access/verbs';
 import { lock } from '../support/clients/session-commands';
 import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';

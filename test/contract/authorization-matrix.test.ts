@@ -12,14 +12,8 @@ import {
   SessionServiceService,
   type SessionCommand,
 } from '../../generated/typescript/holdfast/v1/session_service';
-import { encodeLeaseId } from '../../src/engine/leases/lease-id';
-import {
-  describedCalls,
-  SERVICES,
-  VERBS,
-  type DescribedCall,
-  type Verb,
-} from '../../src/transport/access/verbs';
+import { encodeLeaseId } from '../../src/leases/lease-id';
+import { describedCalls, SERVICES, VERBS, type DescribedCall, type Verb } from '../../src/access/verbs';
 import { eventually } from '../support/eventually';
 import { ROOT } from '../support/root';
 import { batch, commit, entry, entries, suggestRequest } from './autocomplete-calls';

@@ -15,12 +15,12 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import type { NameReader } from '../../src/engine/autocomplete/autocomplete-engine';
-import type { Call } from '../../src/engine/call';
-import { HoldfastError } from '../../src/engine/errors';
-import { encodeLeaseId } from '../../src/engine/leases/lease-id';
-import type { PolicyRule } from '../../src/transport/access/policy';
-import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import type { NameReader } from '../../src/autocomplete/autocomplete-engine';
+import type { Call } from '../../src/base/call';
+import { HoldfastError } from '../../src/base/errors';
+import { encodeLeaseId } from '../../src/leases/lease-id';
+import type { PolicyRule } from '../../src/access/policy';
+import { SERVICES, VERBS } from '../../src/access/verbs';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, entry, suggestRequest } from './autocomplete-calls';
 import { onePage, someLease } from './fake-engines';

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
-import { MAX_HEADER_BYTES } from '../../src/transport/grpc/call';
-import { MAX_REQUEST_BYTES } from '../../src/transport/grpc/request-intake';
+import { MAX_HEADER_BYTES } from '../../src/rpc/handlers';
+import { MAX_REQUEST_BYTES } from '../../src/rpc/entry/intake';
 import { acquireRequest, call, Harness } from './harness';
 import { frame, RawConnection, type RawCall } from './raw-call';
 

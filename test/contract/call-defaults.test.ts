@@ -2,17 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
-import { readCallRules } from '../../src/transport/access/call-rules';
-import { autocompleteServiceDefinition } from '../../src/transport/autocomplete/autocomplete-handlers';
-import { AUTOCOMPLETE_REQUEST_BYTES } from '../../src/transport/autocomplete/request-sizes';
-import { callKinds } from '../../src/transport/grpc/call-kinds';
-import { MAX_REQUEST_BYTES } from '../../src/transport/grpc/request-intake';
-import { lockServiceDefinition } from '../../src/transport/leases/lock-handlers';
-import { semaphoreServiceDefinition } from '../../src/transport/leases/semaphore-handlers';
-import {
-  sessionServiceDefinition,
-  SESSION_REQUEST_BYTES,
-} from '../../src/transport/sessions/session-handlers';
+import { readCallRules } from '../../src/access/call-rules';
+import { autocompleteServiceDefinition } from '../../src/autocomplete/service/autocomplete-handlers';
+import { AUTOCOMPLETE_REQUEST_BYTES } from '../../src/autocomplete/service/request-sizes';
+import { callKinds } from '../../src/rpc/call-kinds';
+import { MAX_REQUEST_BYTES } from '../../src/rpc/entry/intake';
+import { lockServiceDefinition } from '../../src/leases/service/lock-handlers';
+import { semaphoreServiceDefinition } from '../../src/leases/service/semaphore-handlers';
+import { sessionServiceDefinition, SESSION_REQUEST_BYTES } from '../../src/leases/service/session-handlers';
 import { ROOT } from '../support/root';
 
 /**

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { HoldfastError } from '../../src/engine/errors';
+import { HoldfastError } from '../../src/base/errors';
 import { eventuallyPasses } from '../support/eventually';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, failureOf, Harness } from './harness';

@@ -11,9 +11,9 @@ import {
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { GetLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
-import { HoldfastError } from '../../src/engine/errors';
-import { defaultIntakeLimits } from '../../src/transport/grpc/unfinished-requests';
-import { SERVICES, VERBS } from '../../src/transport/access/verbs';
+import { HoldfastError } from '../../src/base/errors';
+import { defaultIntakeLimits } from '../../src/rpc/entry/unfinished';
+import { SERVICES, VERBS } from '../../src/access/verbs';
 import { lock } from '../support/clients/session-commands';
 import { SessionStream } from '../support/clients/session-stream';
 import { eventually, eventuallyPasses } from '../support/eventually';

@@ -1,9 +1,9 @@
 import { credentials, status } from '@grpc/grpc-js';
 import { LockServiceClient, HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
-import type { Call } from '../../src/engine/call';
-import { parseLeaseId } from '../../src/engine/leases/lease-id';
-import type { LeaseOwner } from '../../src/engine/leases/requests';
+import type { Call } from '../../src/base/call';
+import { parseLeaseId } from '../../src/leases/lease-id';
+import type { LeaseOwner } from '../../src/leases/lease-requests';
 import { lock } from '../support/clients/session-commands';
 import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';

@@ -1,12 +1,6 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { packEntry, unpackRecord } from '../../src/engine/autocomplete/stored-record';
-import type {
-  Entry,
-  ListedEntry,
-  LoadState,
-  Profile,
-  StoredEntry,
-} from '../../src/engine/autocomplete/suggestion';
+import { packEntry, unpackRecord } from '../../src/autocomplete/stored-record';
+import type { Entry, ListedEntry, LoadState, Profile, StoredEntry } from '../../src/autocomplete/suggestion';
 import {
   autocompleteCalls,
   batch,

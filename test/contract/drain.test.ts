@@ -2,7 +2,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { ServerReflectionClient } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { holdfastError } from '../../clients/typescript';
-import { HoldfastError } from '../../src/engine/errors';
+import { HoldfastError } from '../../src/base/errors';
 import { eventually } from '../support/eventually';
 import { Stopwatch } from '../support/stopwatch';
 import { someLease } from './fake-engines';

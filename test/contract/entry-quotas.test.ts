@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { AutocompleteServiceService } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { holdfastError } from '../../clients/typescript';
-import { entryQuotaExceeded } from '../../src/engine/autocomplete/autocomplete-errors';
-import type { Writer } from '../../src/engine/autocomplete/writer';
+import { entryQuotaExceeded } from '../../src/autocomplete/autocomplete-errors';
+import type { Writer } from '../../src/autocomplete/quota/writer';
 import {
   autocompleteCalls,
   batch,
@@ -12,7 +12,7 @@ import {
   start,
   type AutocompleteCalls,
 } from './autocomplete-calls';
-import type { PolicyRule } from '../../src/transport/access/policy';
+import type { PolicyRule } from '../../src/access/policy';
 import { towns } from './fake-engines';
 import { failureOf, Harness } from './harness';
 import { makeCall, metadataOf, startWithPolicy, type Method } from './policy-harness';

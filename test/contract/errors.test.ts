@@ -5,7 +5,7 @@ import {
   type OpenSessionResponse,
 } from '../../generated/typescript/holdfast/v1/session_service';
 import { holdfastError } from '../../clients/typescript';
-import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
+import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/base/errors';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { contractCalls } from './contract-calls';
 import { failureOf, Harness, TRACEPARENT, UUID_V4 } from './harness';

@@ -1,17 +1,17 @@
-import type { AutocompleteEngine } from '../../src/engine/autocomplete/autocomplete-engine';
+import type { AutocompleteEngine } from '../../src/autocomplete/autocomplete-engine';
 import type {
   DictionaryView,
   ImportSession,
   SuggestPage,
   Suggestion,
-} from '../../src/engine/autocomplete/suggestion';
-import type { Call } from '../../src/engine/call';
-import { parseLeaseId } from '../../src/engine/leases/lease-id';
-import type { SessionLeases } from '../../src/engine/sessions/session-leases';
-import type { LeaseEnd } from '../../src/engine/leases/expire-offset';
-import type { Lease, ResourceView } from '../../src/engine/leases/lease';
-import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
-import type { LeaseEngine } from '../../src/engine/leases/lease-engine';
+} from '../../src/autocomplete/suggestion';
+import type { Call } from '../../src/base/call';
+import { parseLeaseId } from '../../src/leases/lease-id';
+import type { SessionLeases } from '../../src/leases/session-leases';
+import type { LeaseEnd } from '../../src/leases/expire-offset';
+import type { Lease, ResourceView } from '../../src/leases/lease';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../src/base/store-health';
+import type { LeaseEngine } from '../../src/leases/lease-engine';
 import { FakeEngine } from './fake-engine';
 
 /** A lease for tests that do not read the `expire_offset`. */

@@ -12,19 +12,19 @@ import { AutocompleteServiceClient } from '../../generated/typescript/holdfast/v
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
-import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
-import { systemClock, type Clock } from '../../src/engine/clock';
-import type { Reason } from '../../src/engine/errors';
-import { defaultLimits } from '../../src/engine/leases/limits';
-import { defaultSessionLimits, type SessionLimits } from '../../src/engine/sessions/session-requests';
-import { Sessions } from '../../src/engine/sessions/sessions';
-import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/transport/access/open-access';
-import type { CallContext } from '../../src/transport/grpc/call';
-import type { Log } from '../../src/transport/grpc/log';
-import type { MethodMeter } from '../../src/transport/grpc/call-meters';
-import { GrpcServer } from '../../src/transport/server/grpc-server';
-import type { IntakeLimits, IntakeStats } from '../../src/transport/grpc/unfinished-requests';
-import type { Address } from '../../src/transport/grpc/listen';
+import type { AutocompleteLimits } from '../../src/autocomplete/limits';
+import { systemClock, type Clock } from '../../src/base/clock';
+import type { Reason } from '../../src/base/errors';
+import { defaultLimits } from '../../src/leases/limits';
+import { defaultSessionLimits, type SessionLimits } from '../../src/leases/sessions/session-requests';
+import { Sessions } from '../../src/leases/sessions/sessions';
+import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/access/open-access';
+import type { CallContext } from '../../src/rpc/handlers';
+import type { Log } from '../../src/base/log';
+import type { MethodMeter } from '../../src/rpc/entry/call-meters';
+import { GrpcServer } from '../../src/server/grpc-server';
+import type { IntakeLimits, IntakeStats } from '../../src/rpc/entry/unfinished';
+import type { Address } from '../../src/rpc/entry/listen';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
 
 /** One log line of the transport. */

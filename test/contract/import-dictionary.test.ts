@@ -5,8 +5,8 @@ import {
   ImportDictionaryRequest,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { holdfastError } from '../../clients/typescript';
-import { defaultAutocompleteLimits } from '../../src/engine/autocomplete/limits';
-import { HoldfastError } from '../../src/engine/errors';
+import { defaultAutocompleteLimits } from '../../src/autocomplete/limits';
+import { HoldfastError } from '../../src/base/errors';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, entry, ImportCall, start } from './autocomplete-calls';
 import { towns } from './fake-engines';

@@ -1,5 +1,5 @@
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
-import type { HolderView } from '../../src/engine/leases/lease';
+import type { HolderView } from '../../src/leases/lease';
 import { someLease } from './fake-engines';
 
 export const ms = (value: number) => ({

@@ -5,8 +5,8 @@ import {
   ListSemaphoresRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { HoldfastError } from '../../src/engine/errors';
-import type { ResourceView, Service } from '../../src/engine/leases/lease';
+import { HoldfastError } from '../../src/base/errors';
+import type { ResourceView, Service } from '../../src/leases/lease';
 import { call, failureOf, Harness } from './harness';
 import { alice } from './lease-messages';
 import { SERVICES } from './services';

@@ -7,9 +7,9 @@ import {
   type MethodDefinition,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { tokenDigest } from '../../src/transport/access/bearer';
-import type { PolicyRule } from '../../src/transport/access/policy';
-import type { QuotaRule } from '../../src/transport/access/quota-rules';
+import { tokenDigest } from '../../src/access/bearer';
+import type { PolicyRule } from '../../src/access/policy';
+import type { QuotaRule } from '../../src/access/quota-rules';
 import { scratchFolder } from '../support/scratch-folder';
 import { drainStream, Harness, type HarnessOptions } from './harness';
 

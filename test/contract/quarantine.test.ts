@@ -4,8 +4,8 @@ import {
   StoreState,
   type EndQuarantineResponse,
 } from '../../generated/typescript/holdfast/v1/server_service';
-import { StoreFailure } from '../../src/engine/errors';
-import { quarantined } from '../../src/engine/leases/lease-errors';
+import { StoreFailure } from '../../src/base/errors';
+import { quarantined } from '../../src/leases/lease-errors';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 
 let harness: Harness;

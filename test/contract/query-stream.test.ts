@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { QueryStream } from '../../src/transport/autocomplete/suggest-stream';
+import { QueryStream } from '../../src/autocomplete/service/suggest-stream';
 
 /** Checks QueryStream without gRPC. */
 

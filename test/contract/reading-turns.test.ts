@@ -1,5 +1,5 @@
 import type { Http2Session } from 'node:http2';
-import { Reader, ReadingTurns } from '../../src/transport/grpc/reading-turns';
+import { Reader, ReadingTurns } from '../../src/rpc/entry/reading-turns';
 
 /** The names of the connections, in the order in which reading began again. */
 let begun: string[];

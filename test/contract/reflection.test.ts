@@ -13,7 +13,7 @@ import {
   type ServerReflectionResponse,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionClient as ServerReflectionClientV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { describedCalls } from '../../src/transport/access/verbs';
+import { describedCalls } from '../../src/access/verbs';
 import { ROOT } from '../support/root';
 import { eventually } from '../support/eventually';
 import { expectSixteenStreams } from './bounded-streams';

@@ -9,7 +9,7 @@ import {
   AcquireLockRequest,
   LockServiceService as locks,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { defaultIntakeLimits, type IntakeLimits } from '../../src/transport/grpc/unfinished-requests';
+import { defaultIntakeLimits, type IntakeLimits } from '../../src/rpc/entry/unfinished';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, ImportCall, start, suggestRequest } from './autocomplete-calls';

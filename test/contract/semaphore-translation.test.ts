@@ -1,6 +1,6 @@
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import type { ResourceView } from '../../src/engine/leases/lease';
+import type { ResourceView } from '../../src/leases/lease';
 import { call, Harness } from './harness';
 import { alice, aliceMessage } from './lease-messages';
 

@@ -11,8 +11,8 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import type { Lease, Service } from '../../src/engine/leases/lease';
-import { encodeLeaseId } from '../../src/engine/leases/lease-id';
+import type { Lease, Service } from '../../src/leases/lease';
+import { encodeLeaseId } from '../../src/leases/lease-id';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, drainStream, type Harness } from './harness';
 

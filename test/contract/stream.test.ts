@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LossCause, type HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
-import type { Call } from '../../src/engine/call';
-import type { HoldSink } from '../../src/engine/leases/requests';
-import { HoldfastError } from '../../src/engine/errors';
+import type { Call } from '../../src/base/call';
+import type { HoldSink } from '../../src/leases/lease-requests';
+import { HoldfastError } from '../../src/base/errors';
 import { eventually } from '../support/eventually';
 import { endAfter, someLease } from './fake-engines';
 import { acquireRequest, Harness, UUID_V4 } from './harness';

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeGenericClientConstructor, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { LockServiceService, type GetLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { holdfastError } from '../../clients/typescript';
-import type { Call } from '../../src/engine/call';
-import { HoldfastError } from '../../src/engine/errors';
+import type { Call } from '../../src/base/call';
+import { HoldfastError } from '../../src/base/errors';
 import {
   bidi,
   clientStream,
   MAX_HEADER_BYTES,
   type BidiHandler,
   type ClientStreamHandler,
-} from '../../src/transport/grpc/call';
-import type { RequestReader } from '../../src/transport/grpc/request-reader';
+} from '../../src/rpc/handlers';
+import type { RequestReader } from '../../src/rpc/request-reader';
 import { eventually } from '../support/eventually';
 import { failureOf, Harness } from './harness';
 

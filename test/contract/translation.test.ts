@@ -1,9 +1,9 @@
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { Feature, StoreState } from '../../generated/typescript/holdfast/v1/server_service';
-import type { Call } from '../../src/engine/call';
-import { HoldfastError } from '../../src/engine/errors';
-import type { HoldEvent as EngineEvent, Service } from '../../src/engine/leases/lease';
+import type { Call } from '../../src/base/call';
+import { HoldfastError } from '../../src/base/errors';
+import type { HoldEvent as EngineEvent, Service } from '../../src/leases/lease';
 import { endAfter, leaseFor } from './fake-engines';
 import { call, failureOf, Harness, UUID_V4 } from './harness';
 import { alice, aliceMessage, leaseMessage, ms } from './lease-messages';

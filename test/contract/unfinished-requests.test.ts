@@ -1,10 +1,6 @@
 import fc from 'fast-check';
-import type { HoldfastError } from '../../src/engine/errors';
-import {
-  UnfinishedRequest,
-  UnfinishedRequests,
-  type IntakeLimits,
-} from '../../src/transport/grpc/unfinished-requests';
+import type { HoldfastError } from '../../src/base/errors';
+import { UnfinishedRequest, UnfinishedRequests, type IntakeLimits } from '../../src/rpc/entry/unfinished';
 import { ManualClock } from '../support/manual-clock';
 
 const LIMITS: IntakeLimits = {

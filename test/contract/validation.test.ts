@@ -3,7 +3,7 @@ import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import type { RevokeLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { holdfastError } from '../../clients/typescript';
-import type { Service } from '../../src/engine/leases/lease';
+import type { Service } from '../../src/leases/lease';
 import { call, failureOf, Harness, UUID_V4 } from './harness';
 import { ms } from './lease-messages';
 import { leaseCalls, leaseOf, SERVICES, type Fields, type LeaseCalls } from './services';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { PolicyRule } from '../../src/transport/access/policy';
+import type { PolicyRule } from '../../src/access/policy';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey } from '../access/issuer';
 import { Authority } from '../support/certificates';
 import { scratchFolder } from '../support/scratch-folder';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { readConfig } from '../../src/config/config';
+import { readConfig } from '../../src/server/config/config';
 import { ROOT } from '../support/root';
 
 /** What the schemas of Kubernetes cannot know. files.slow.test.ts checks the schemas. */

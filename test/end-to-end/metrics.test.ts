@@ -1,4 +1,4 @@
-import { metrics } from '../../src/metrics/prometheus';
+import { metrics } from '../../src/server/metrics/prometheus';
 import { eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';

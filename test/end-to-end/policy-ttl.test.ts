@@ -11,8 +11,8 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { tokenDigest } from '../../src/transport/access/bearer';
-import type { PolicyRule } from '../../src/transport/access/policy';
+import { tokenDigest } from '../../src/access/bearer';
+import type { PolicyRule } from '../../src/access/policy';
 import { acquireRequest, call, failureOf, UUID_V4 } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
 import { lock, permits } from '../support/clients/session-commands';

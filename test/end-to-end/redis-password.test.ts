@@ -1,5 +1,5 @@
-import { openClient, safeOptions } from '../../src/redis/connection/client';
-import { RedisPassword } from '../../src/redis/connection/redis-password';
+import { openClient, safeOptions } from '../../src/redis/client';
+import { RedisPassword } from '../../src/redis/redis-password';
 import { closeAll } from '../support/close-all';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import {

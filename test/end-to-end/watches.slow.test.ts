@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defaultLimits } from '../../src/engine/leases/limits';
-import { Leases } from '../../src/engine/leases/leases';
-import { systemClock } from '../../src/engine/clock';
-import { systemIdentities } from '../../src/engine/identities';
+import { defaultLimits } from '../../src/leases/limits';
+import { Leases } from '../../src/leases/leases';
+import { systemClock } from '../../src/base/clock';
+import { systemIdentities } from '../../src/base/identities';
 import { closeAll } from '../support/close-all';
 import type { LockClient } from '../support/clients/lock-client';
 import { collectGarbage } from '../support/collect-garbage';

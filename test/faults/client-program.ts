@@ -3,7 +3,7 @@
  * argument and writes the history to a file. After a task of one call, the process stays alive until a test kills the
  * process.
  */
-import type { Service } from '../../src/engine/leases/lease';
+import type { Service } from '../../src/leases/lease';
 import { FileSink, Recorder } from '../support/history-recorder';
 import { clientsOf, runLoad, type LoadTask } from './load';
 import { RecordedClient } from './recorded-client';

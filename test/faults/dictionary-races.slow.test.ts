@@ -1,4 +1,4 @@
-import { entriesKey } from '../../src/redis/keys';
+import { entriesKey } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { seeded } from '../support/random';

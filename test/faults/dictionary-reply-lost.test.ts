@@ -1,4 +1,4 @@
-import { entriesKey } from '../../src/redis/keys';
+import { entriesKey } from '../../src/redis/buckets';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';

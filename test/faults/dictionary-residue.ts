@@ -1,4 +1,4 @@
-import { dictionaryNamesKey, entriesKey } from '../../src/redis/keys';
+import { dictionaryNamesKey, entriesKey } from '../../src/redis/buckets';
 import { EntriesChecker, type CheckOptions } from '../support/entries-checker';
 import { eventuallyPasses } from '../support/eventually';
 import type { RedisProcess } from '../support/processes/redis-process';

@@ -1,7 +1,7 @@
-import { systemClock } from '../../src/engine/clock';
-import { RedisConnection } from '../../src/redis/connection/connection';
-import { script } from '../../src/redis/connection/operation';
-import type { Reply } from '../../src/redis/connection/script-command';
+import { systemClock } from '../../src/base/clock';
+import { RedisConnection } from '../../src/redis/connection';
+import { script } from '../../src/redis/operation';
+import type { Reply } from '../../src/redis/script-command';
 import { RedisProcess } from '../support/processes/redis-process';
 
 /** Returns the reply of a script unchanged, with the time at which the script was sent. */

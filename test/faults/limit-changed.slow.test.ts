@@ -1,4 +1,4 @@
-import { leaseKeys } from '../../src/redis/keys';
+import { leaseKeys } from '../../src/redis/buckets';
 import { ClientProcess } from './client-process';
 import { Fleet } from './fleet';
 import type { LoadTask } from './load';

@@ -1,4 +1,4 @@
-import { leaseKeys } from '../../src/redis/keys';
+import { leaseKeys } from '../../src/redis/buckets';
 import { Fleet } from './fleet';
 import { PREFIX } from './observer';
 import { runScenario } from './scenario';

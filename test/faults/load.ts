@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '../../src/engine/leases/lease';
+import type { Service } from '../../src/leases/lease';
 import { Recorder, type EventSink } from '../support/history-recorder';
 import { seeded } from '../support/random';
 import { CallEnded, type Held } from './held';

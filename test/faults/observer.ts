@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Resource, Service } from '../../src/engine/leases/lease';
+import type { Resource, Service } from '../../src/leases/lease';
 import { eitherClient, type EitherClient } from '../support/clients/either-client';
 import type { LeaseView } from '../support/clients/lease-client';
 import { eventually } from '../support/eventually';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import type { Service } from '../../src/engine/leases/lease';
+import type { Service } from '../../src/leases/lease';
 import { endingOf } from '../support/clients/call-ending';
 import { eitherClient, type EitherClient, type EitherWanted } from '../support/clients/either-client';
 import type { ClientOptions, HoldStart } from '../support/clients/lease-client';

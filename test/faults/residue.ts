@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { keyOf, PARTS, readStored } from '../support/lease-stored';
 import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
 import { endingOf } from '../support/clients/call-ending';
 import { eitherClient } from '../support/clients/either-client';
-import type { Resource, Service } from '../../src/engine/leases/lease';
+import type { Resource, Service } from '../../src/leases/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { DEFAULT_OPTIONS, formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent, Micros } from '../support/history';

@@ -1,6 +1,6 @@
 import * as scripts from '../../generated/redis/scripts';
-import { script } from '../../src/redis/connection/operation';
-import { bucketOf } from '../../src/redis/keys';
+import { script } from '../../src/redis/operation';
+import { bucketOf } from '../../src/redis/buckets';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 
 const SHAS = {

@@ -1,4 +1,4 @@
-import { leaseKeys } from '../../src/redis/keys';
+import { leaseKeys } from '../../src/redis/buckets';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { Fleet, type Member } from './fleet';
 import type { Held } from './held';

@@ -1,4 +1,4 @@
-import { entriesKey } from '../../src/redis/keys';
+import { entriesKey } from '../../src/redis/buckets';
 import { refusal } from '../support/clients/call-ending';
 import { eventually } from '../support/eventually';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';

@@ -16,7 +16,7 @@ import { loadTestFiles, SUITES, surviveCrashes, type Suite } from './test-files'
 
 const USAGE = `usage: npm run test:mutants -- [options]
 
-  --file TEXT   only files with this text in their path below src/redis/scripts
+  --file TEXT   only files with this text in their path below src
   --line N      only this line
   --resume      leaves out the mutants that an earlier run has killed
   --most N      runs at most N tests for each mutant, the most likely to fail: a first look

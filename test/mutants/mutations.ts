@@ -2,7 +2,7 @@ import { parseLua, type Condition, type LuaNode, type Range } from './lua-parser
 
 /** One changed place of a script's source. */
 export interface Mutant {
-  /** The path below src/redis/scripts. */
+  /** The path below src. */
   readonly file: string;
   readonly line: number;
   /** The change, unique in its file. It names the Lua and no line, so that it stays the same when lines move. */

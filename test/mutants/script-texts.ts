@@ -3,15 +3,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as generated from '../../generated/redis/scripts';
-import * as operation from '../../src/redis/connection/operation';
-import type { Script } from '../../src/redis/connection/operation';
+import * as operation from '../../src/redis/operation';
+import type { Script } from '../../src/redis/operation';
 import { ROOT } from '../support/root';
 
 interface Embedding {
   embeddedScripts(read?: (path: string) => string): Map<string, string>;
 }
 
-const FOLDER = join(ROOT, 'src', 'redis', 'scripts');
+const FOLDER = join(ROOT, 'src');
 const sourceName = (path: string): string => relative(FOLDER, path).split(sep).join('/');
 
 /** The scripts by the names of their constants. */
@@ -19,7 +19,7 @@ export type Scripts = ReadonlyMap<string, Script>;
 
 /** Replaces the texts of the scripts in this process. Create this object before a test file is loaded. */
 export class ScriptTexts {
-  /** The sources by their paths below src/redis/scripts, as they were at the start. */
+  /** The sources by their paths below src, as they were at the start. */
   readonly sources: ReadonlyMap<string, string>;
   private readonly unbroken: Scripts;
   private present: Scripts;

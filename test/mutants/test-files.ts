@@ -133,16 +133,16 @@ function collect(file: TestFile, hooks: Hooks, path: string): void {
 
 /** Scripts that are mutated, and the tests that run them. */
 export interface Suite {
-  /** Matches the paths below src/redis/scripts. */
+  /** Matches the paths below src. */
   readonly scripts: RegExp;
   /** Matches the names of files in test/scripts. */
   readonly tests: RegExp;
 }
 
-/** The scripts of recent searches (autocomplete/) are not mutated, and the test `includes` runs no script. */
+/** The scripts of recent searches are not mutated, and the test `includes` runs no script. */
 export const SUITES: readonly Suite[] = [
-  { scripts: /^(?!autocomplete\/|entries\/)/, tests: /^(?!entries-|recents-|includes\.)/ },
-  { scripts: /^entries\//, tests: /^entries-/ },
+  { scripts: /^(?!autocomplete\/)/, tests: /^(?!entries-|recents-|includes\.)/ },
+  { scripts: /^autocomplete\/scripts\/(?!recents|shared\/recents)/, tests: /^entries-/ },
 ];
 
 /** The quick tests of a suite. */

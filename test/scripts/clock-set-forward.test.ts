@@ -1,6 +1,6 @@
 import { leaseUnlist } from '../../generated/redis/scripts';
-import type { Resource, ResourceView } from '../../src/engine/leases/lease';
-import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/keys';
+import type { Resource, ResourceView } from '../../src/leases/lease';
+import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/buckets';
 import { listStep } from '../support/listed-names';
 import { LeaseFixture } from '../support/lease-fixture';
 import type { Requester } from '../support/lease-requester';

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { PARTS, type Part } from '../support/lease-stored';
 import type { Requester } from '../support/lease-requester';

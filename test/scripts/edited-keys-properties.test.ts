@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { PARTS } from '../support/lease-stored';
 import { Requester } from '../support/lease-requester';

@@ -5,8 +5,8 @@ import {
   entriesSelect,
   entriesSweep,
 } from '../../generated/redis/scripts';
-import type { Head } from '../../src/engine/autocomplete/entry-store';
-import { pack } from '../../src/redis/autocomplete/packing';
+import type { Head } from '../../src/autocomplete/entry-store';
+import { pack } from '../../src/autocomplete/redis/packing';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 /** The script without the rule that young writes are kept. */

@@ -5,7 +5,7 @@ import {
   entriesImportStart,
   entriesPutStaged,
 } from '../../generated/redis/scripts';
-import { pack } from '../../src/redis/autocomplete/packing';
+import { pack } from '../../src/autocomplete/redis/packing';
 import { contentOf, EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 const OTHER_PROFILE = { accents: 'dropped', typos: true } as const;

@@ -1,5 +1,5 @@
 import { entriesCreate, entriesImportStart, entriesUsage } from '../../generated/redis/scripts';
-import { ownedNamesKey } from '../../src/redis/keys';
+import { ownedNamesKey } from '../../src/redis/buckets';
 import { EntriesFixture, IN_TIME, PREFIX, PROFILE, stored, storedMany } from '../support/entries-fixture';
 
 const [ALICE, BOB] = ['token:alice', 'spiffe://example.org/bob'];

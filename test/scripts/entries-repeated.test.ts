@@ -7,7 +7,7 @@ import {
   entriesPut,
   entriesSelect,
 } from '../../generated/redis/scripts';
-import { pack } from '../../src/redis/autocomplete/packing';
+import { pack } from '../../src/autocomplete/redis/packing';
 import { EntriesFixture, IN_TIME, PROFILE, stored } from '../support/entries-fixture';
 
 const [NEVER] = IN_TIME;

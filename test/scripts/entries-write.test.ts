@@ -6,7 +6,7 @@ import {
   entriesSelect,
   entriesSweep,
 } from '../../generated/redis/scripts';
-import { pack } from '../../src/redis/autocomplete/packing';
+import { pack } from '../../src/autocomplete/redis/packing';
 import { EntriesFixture, IN_TIME, PROFILE, storedMany } from '../support/entries-fixture';
 
 const chunk = (...values: string[]) => pack(values);

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { PARTS, type Part } from '../support/lease-stored';
 import { OFFERED_TTL_MS } from '../support/lease-requester';

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import type { TestServer } from '../support/lease-server';
 import type { Stored } from '../support/lease-stored';

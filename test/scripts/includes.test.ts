@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../support/root';
 
-const FOLDER = join(ROOT, 'src', 'redis', 'scripts');
+const FOLDER = join(ROOT, 'src');
 
 interface LuaFile {
   readonly includes: readonly string[];
@@ -93,7 +93,11 @@ describe.each(paths)('%s', (name) => {
 
   it('includes every shared name that it uses', () => {
     const shared = paths
-      .filter((one) => (one.startsWith(`${room}/shared/`) || one.startsWith('shared/')) && one !== name)
+      .filter(
+        (one) =>
+          (one.startsWith(`${room}/scripts/shared/`) || one.startsWith('redis/scripts/shared/')) &&
+          one !== name,
+      )
       .flatMap((one) => [...fileOf(join(FOLDER, one)).declares]);
     const included = available(path);
     expect(

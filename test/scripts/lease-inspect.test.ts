@@ -1,4 +1,4 @@
-import { LOCK_LIMIT } from '../../src/engine/leases/limits';
+import { LOCK_LIMIT } from '../../src/leases/limits';
 import { LeaseFixture } from '../support/lease-fixture';
 import { PARTS } from '../support/lease-stored';
 import { is } from '../support/reply-kinds';

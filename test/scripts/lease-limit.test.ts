@@ -1,5 +1,5 @@
 import { leaseLimit } from '../../generated/redis/scripts';
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { eventually } from '../support/eventually';
 import { LeaseFixture } from '../support/lease-fixture';
 import { brokenInvariants } from '../support/lease-invariants';

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { namesOfOneBucket, newPrefix } from '../support/listed-names';
 import { listReads } from '../support/list-reads';
 import { LeaseFixture } from '../support/lease-fixture';

@@ -1,6 +1,6 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import type { LeaseToRenew, Renewed } from '../../src/engine/leases/lease-store';
-import { bucketOf, namesKeys } from '../../src/redis/keys';
+import type { Resource } from '../../src/leases/lease';
+import type { LeaseToRenew, Renewed } from '../../src/leases/lease-store';
+import { bucketOf, namesKeys } from '../../src/redis/buckets';
 import { LeaseFixture } from '../support/lease-fixture';
 import type { Requester, RequesterOptions } from '../support/lease-requester';
 import { OFFERED_TTL_MS } from '../support/lease-requester';

@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeCursor } from '../../src/engine/leases/lease-store';
+import type { Resource } from '../../src/leases/lease';
+import type { RevokeCursor } from '../../src/leases/lease-store';
 import { type Requester } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 import { ALL, NOTHING, REVOKED, RevocationFixture } from '../support/revocation-fixture';

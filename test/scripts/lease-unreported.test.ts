@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import type { Requester, RequesterOptions } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';

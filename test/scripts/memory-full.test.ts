@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeTarget } from '../../src/engine/leases/lease-store';
+import type { Resource } from '../../src/leases/lease';
+import type { RevokeTarget } from '../../src/leases/lease-store';
 import { listStep } from '../support/listed-names';
 import { LeaseFixture } from '../support/lease-fixture';
 import { is } from '../support/reply-kinds';

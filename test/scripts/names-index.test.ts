@@ -1,6 +1,6 @@
 import { leaseUnlist } from '../../generated/redis/scripts';
-import type { Resource, Service } from '../../src/engine/leases/lease';
-import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/keys';
+import type { Resource, Service } from '../../src/leases/lease';
+import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/buckets';
 import { namesOfOneBucket, newPrefix } from '../support/listed-names';
 import { listReads } from '../support/list-reads';
 import { LeaseFixture } from '../support/lease-fixture';

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { brokenInvariants } from '../support/lease-invariants';
 import type { Requester } from '../support/lease-requester';

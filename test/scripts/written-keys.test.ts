@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import { LOCK_LIMIT } from '../../src/engine/leases/limits';
+import type { Resource } from '../../src/leases/lease';
+import { LOCK_LIMIT } from '../../src/leases/limits';
 import { LeaseFixture } from '../support/lease-fixture';
 import { GHOST_ID, PARTS } from '../support/lease-stored';
 import { is } from '../support/reply-kinds';

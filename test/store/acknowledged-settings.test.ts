@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { Profile } from '../../src/engine/autocomplete/suggestion';
-import type { Resource } from '../../src/engine/leases/lease';
-import type { Store } from '../../src/redis';
-import { dictionaryNamesKey, entriesKey, epochKey, ownedNamesKey } from '../../src/redis/keys';
+import type { Profile } from '../../src/autocomplete/suggestion';
+import type { Resource } from '../../src/leases/lease';
+import type { Store } from '../../src/redis/topology/open';
+import { dictionaryNamesKey, entriesKey, epochKey, ownedNamesKey } from '../../src/redis/buckets';
 import { keyOf, PARTS } from '../support/lease-stored';
 import { MasterAndReplica } from '../support/master-and-replica';
 import type { RedisProcess } from '../support/processes/redis-process';

@@ -1,5 +1,5 @@
-import { redirectionOf } from '../../src/redis/connection/failure-class';
-import { SLOT_COUNT } from '../../src/redis/keys';
+import { redirectionOf } from '../../src/redis/failure-class';
+import { SLOT_COUNT } from '../../src/redis/buckets';
 import { clusterHealth, isSameHealth } from '../../src/redis/topology/cluster-health';
 import { bestOf, hostOf, readView, redirectedAddress } from '../../src/redis/topology/cluster-view';
 

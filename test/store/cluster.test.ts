@@ -1,8 +1,8 @@
-import { systemClock } from '../../src/engine/clock';
+import { systemClock } from '../../src/base/clock';
 import { RedisCluster } from '../../src/redis/topology/cluster';
 import { hostOf } from '../../src/redis/topology/cluster-view';
-import { script } from '../../src/redis/connection/operation';
-import { slotOfKey } from '../../src/redis/keys';
+import { script } from '../../src/redis/operation';
+import { slotOfKey } from '../../src/redis/buckets';
 import { answered, FakeClusterNode, refused } from '../support/fake-cluster-node';
 import { Stopwatch } from '../support/stopwatch';
 import { failureOf } from '../support/store-failure';

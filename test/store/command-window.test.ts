@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { Priority } from '../../src/engine/priority';
-import { CommandDeadlines } from '../../src/redis/connection/command-deadlines';
-import { CommandWindow } from '../../src/redis/connection/command-window';
-import type { Turn } from '../../src/redis/connection/operation';
+import type { Priority } from '../../src/flow/priority';
+import { CommandDeadlines } from '../../src/redis/command-deadlines';
+import { CommandWindow } from '../../src/redis/window';
+import type { Turn } from '../../src/redis/operation';
 import { ManualClock, settled } from '../support/manual-clock';
 
 /** A store that answers only when the test says so. */

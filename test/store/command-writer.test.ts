@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { CommandDeadlines } from '../../src/redis/connection/command-deadlines';
-import { CommandWriter } from '../../src/redis/connection/command-writer';
-import { ScriptCommand } from '../../src/redis/connection/script-command';
+import { CommandDeadlines } from '../../src/redis/command-deadlines';
+import { CommandWriter } from '../../src/redis/command-writer';
+import { ScriptCommand } from '../../src/redis/script-command';
 import { ManualClock, settled } from '../support/manual-clock';
 
 /** A connection that notes which commands leave in one write. */

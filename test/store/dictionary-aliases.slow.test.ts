@@ -1,5 +1,5 @@
 import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
-import type { Entry } from '../../src/engine/autocomplete/suggestion';
+import type { Entry } from '../../src/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
 import { nameGenerator, seeded } from '../support/name-generator';
 

@@ -1,4 +1,4 @@
-import type { Entry, MatchKind } from '../../src/engine/autocomplete/suggestion';
+import type { Entry, MatchKind } from '../../src/autocomplete/suggestion';
 import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
 import { compare, DictionaryModel } from '../support/dictionary-model';
 import { allListed, allPages, asExpected, type EngineOfPage } from '../support/dictionary-questions';

@@ -1,8 +1,8 @@
-import type { Autocomplete } from '../../src/engine/autocomplete/autocomplete';
-import { DEFAULT_PROFILE } from '../../src/engine/autocomplete/limits';
-import type { StoredEntry } from '../../src/engine/autocomplete/suggestion';
-import type { Writer } from '../../src/engine/autocomplete/writer';
-import { ownedNamesKey } from '../../src/redis/keys';
+import type { Autocomplete } from '../../src/autocomplete/autocomplete';
+import { DEFAULT_PROFILE } from '../../src/autocomplete/limits';
+import type { StoredEntry } from '../../src/autocomplete/suggestion';
+import type { Writer } from '../../src/autocomplete/quota/writer';
+import { ownedNamesKey } from '../../src/redis/buckets';
 import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
 import { PREFIX } from '../support/entries-fixture';
 import { eventually } from '../support/eventually';

@@ -1,4 +1,4 @@
-import type { Entry, MatchKind } from '../../src/engine/autocomplete/suggestion';
+import type { Entry, MatchKind } from '../../src/autocomplete/suggestion';
 import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
 import { compare } from '../support/dictionary-model';
 import { allListed, allPages, pageOf } from '../support/dictionary-questions';

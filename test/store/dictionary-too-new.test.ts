@@ -1,5 +1,5 @@
-import type { Profile } from '../../src/engine/autocomplete/suggestion';
-import { HoldfastError } from '../../src/engine/errors';
+import type { Profile } from '../../src/autocomplete/suggestion';
+import { HoldfastError } from '../../src/base/errors';
 import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
 import { pageOf } from '../support/dictionary-questions';
 import { ANYBODY } from '../support/anybody';

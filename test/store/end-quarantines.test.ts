@@ -1,5 +1,5 @@
-import { StoreFailure } from '../../src/engine/errors';
-import type { Quarantine } from '../../src/engine/store-health';
+import { StoreFailure } from '../../src/base/errors';
+import type { Quarantine } from '../../src/base/store-health';
 import { endQuarantines } from '../../src/redis/topology/cluster-quarantine';
 import { failureOf } from '../support/store-failure';
 

@@ -1,4 +1,4 @@
-import type { EntryChange } from '../../src/engine/autocomplete/entry-store';
+import type { EntryChange } from '../../src/autocomplete/entry-store';
 import { EntriesFixture, stored, storedMany, type Content } from '../support/entries-fixture';
 import { between, seeded } from '../support/random';
 

@@ -1,6 +1,6 @@
 import { entriesPut } from '../../generated/redis/scripts';
-import type { Head } from '../../src/engine/autocomplete/entry-store';
-import { pack } from '../../src/redis/autocomplete/packing';
+import type { Head } from '../../src/autocomplete/entry-store';
+import { pack } from '../../src/autocomplete/redis/packing';
 import {
   EntriesFixture,
   IN_TIME,

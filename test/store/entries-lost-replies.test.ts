@@ -1,5 +1,5 @@
-import { StoreFailure } from '../../src/engine/errors';
-import type { RedisConnection } from '../../src/redis/connection/connection';
+import { StoreFailure } from '../../src/base/errors';
+import type { RedisConnection } from '../../src/redis/connection';
 import { connect, EntriesFixture, PROFILE, stored, storeOf } from '../support/entries-fixture';
 import { eventually } from '../support/eventually';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';

@@ -1,8 +1,8 @@
-import { systemClock } from '../../src/engine/clock';
-import type { EntryCommands } from '../../src/redis/autocomplete/entry-commands';
-import { EntryFeed } from '../../src/redis/autocomplete/entry-feed';
-import { pack } from '../../src/redis/autocomplete/packing';
-import type { RawReply } from '../../src/redis/connection/script-command';
+import { systemClock } from '../../src/base/clock';
+import type { EntryCommands } from '../../src/autocomplete/redis/entry-commands';
+import { EntryFeed } from '../../src/autocomplete/redis/feed';
+import { pack } from '../../src/autocomplete/redis/packing';
+import type { RawReply } from '../../src/redis/script-command';
 
 const WRITES = 100;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { epochAdopt } from '../../generated/redis/scripts';
-import { StoreFailure } from '../../src/engine/errors';
-import type { Resource } from '../../src/engine/leases/lease';
+import { StoreFailure } from '../../src/base/errors';
+import type { Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import type { TestServer } from '../support/lease-server';
 import { PARTS } from '../support/lease-stored';

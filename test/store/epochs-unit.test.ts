@@ -1,10 +1,10 @@
-import { StoreFailure } from '../../src/engine/errors';
-import type { RedisConnection } from '../../src/redis/connection/connection';
-import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
-import type { Reply } from '../../src/redis/connection/script-command';
-import type { EpochGuard } from '../../src/redis/connection/operation';
+import { StoreFailure } from '../../src/base/errors';
+import type { RedisConnection } from '../../src/redis/connection';
+import type { GuardedReply } from '../../src/redis/guarded-reply';
+import type { Reply } from '../../src/redis/script-command';
+import type { EpochGuard } from '../../src/redis/operation';
 import { Epochs } from '../../src/redis/epochs/epochs';
-import { epochKey } from '../../src/redis/keys';
+import { epochKey } from '../../src/redis/buckets';
 import { ManualClock } from '../support/manual-clock';
 
 const QUARANTINE_MS = 135_000;

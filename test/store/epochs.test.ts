@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock, type Clock } from '../../src/engine/clock';
-import type { StoreFailure } from '../../src/engine/errors';
-import { BUCKET_COUNT, epochKey } from '../../src/redis/keys';
+import { systemClock, type Clock } from '../../src/base/clock';
+import type { StoreFailure } from '../../src/base/errors';
+import { BUCKET_COUNT, epochKey } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/store-failure';
 import { TestServer, type TestServerOptions } from '../support/lease-server';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { Service } from '../../src/engine/leases/lease';
+import type { Service } from '../../src/leases/lease';
 import {
   BUCKET_COUNT,
   absentKey,
@@ -19,7 +19,7 @@ import {
   recentsRemovalKey,
   resourceOfStateKey,
   wakeChannel,
-} from '../../src/redis/keys';
+} from '../../src/redis/buckets';
 import { freePort } from '../support/processes/free-port';
 import { RedisProcess } from '../support/processes/redis-process';
 

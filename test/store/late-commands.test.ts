@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { StoreFailure } from '../../src/engine/errors';
+import { StoreFailure } from '../../src/base/errors';
 import { eventually } from '../support/eventually';
 import { LeaseFixture } from '../support/lease-fixture';
 import type { TestServer } from '../support/lease-server';

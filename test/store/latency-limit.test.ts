@@ -1,4 +1,4 @@
-import { LatencyLimit } from '../../src/redis/connection/latency-limit';
+import { LatencyLimit } from '../../src/redis/latency-limit';
 
 /** The clock of Redis differs from the clock of this process. */
 const CLOCK_DIFFERENCE_MS = 1.7e12;

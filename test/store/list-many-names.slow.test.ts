@@ -1,6 +1,6 @@
-import { ResourceLists } from '../../src/engine/leases/resource-lists';
-import type { ResourcePage } from '../../src/engine/leases/requests';
-import type { Store } from '../../src/redis';
+import { ResourceLists } from '../../src/leases/resource-lists';
+import type { ResourcePage } from '../../src/leases/lease-requests';
+import type { Store } from '../../src/redis/topology/open';
 import { FakeCall } from '../support/fake-call';
 import { BusyNames, holdNames } from '../support/held-names';
 import { allListed, namesOfOneBucket, sortedNames } from '../support/listed-names';

@@ -1,4 +1,4 @@
-import { bucketOf, slotOfBucket } from '../../src/redis/keys';
+import { bucketOf, slotOfBucket } from '../../src/redis/buckets';
 import { allListed, sortedNames } from '../support/listed-names';
 import { Requester } from '../support/lease-requester';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';

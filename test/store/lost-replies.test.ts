@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeTarget } from '../../src/engine/leases/lease-store';
+import type { Resource } from '../../src/leases/lease';
+import type { RevokeTarget } from '../../src/leases/lease-store';
 import { eventually } from '../support/eventually';
 import { LeaseFixture, type FixtureOptions } from '../support/lease-fixture';
 import type { TestServer } from '../support/lease-server';

@@ -1,5 +1,5 @@
-import { OccasionalConnection } from '../../src/redis/connection/occasional-connection';
-import { RedisPassword } from '../../src/redis/connection/redis-password';
+import { OccasionalConnection } from '../../src/redis/occasional-connection';
+import { RedisPassword } from '../../src/redis/redis-password';
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';
 import { connectionsOf, FIRST_PASSWORD, NEXT_PASSWORD, setUser } from '../support/password-rotation';

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
-import { readBucketEntries } from '../../src/engine/autocomplete/bucket-entries';
+import { readBucketEntries } from '../../src/autocomplete/bucket-entries';
 import {
   pack,
   PackReader,
   packedTextBytes,
   type Packable,
   type Unpacked,
-} from '../../src/redis/autocomplete/packing';
-import type { RedisConnection } from '../../src/redis/connection/connection';
-import { script } from '../../src/redis/connection/operation';
+} from '../../src/autocomplete/redis/packing';
+import type { RedisConnection } from '../../src/redis/connection';
+import { script } from '../../src/redis/operation';
 import { connect } from '../support/entries-fixture';
 import { RedisProcess } from '../support/processes/redis-process';
 

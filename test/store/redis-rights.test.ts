@@ -1,10 +1,10 @@
-import { commandsIn } from '../../src/redis/connection/rights';
-import { entryScripts, loadScripts } from '../../src/redis/autocomplete/entry-commands';
-import { recentsScripts } from '../../src/redis/autocomplete/recents-store';
+import { commandsIn } from '../../src/redis/node/rights';
+import { entryScripts, loadScripts } from '../../src/autocomplete/redis/entry-commands';
+import { recentsScripts } from '../../src/autocomplete/redis/recents-store';
 import { epochScripts } from '../../src/redis/epochs/epoch-scripts';
-import { NotPermitted, type Store } from '../../src/redis';
-import { leaseScripts } from '../../src/redis/leases/lease-store';
-import { failureClassOf } from '../../src/redis/connection/failure-class';
+import { NotPermitted, type Store } from '../../src/redis/topology/open';
+import { leaseScripts } from '../../src/leases/redis/lease-store';
+import { failureClassOf } from '../../src/redis/failure-class';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { documentedRules, SERVER_USER, type Role } from '../support/processes/redis-rights';

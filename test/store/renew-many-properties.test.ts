@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { LOCK_LIMIT } from '../../src/engine/leases/limits';
-import type { LeaseToRenew, Renewed, RenewReply } from '../../src/engine/leases/lease-store';
+import { LOCK_LIMIT } from '../../src/leases/limits';
+import type { LeaseToRenew, Renewed, RenewReply } from '../../src/leases/lease-store';
 import { BucketCopy } from '../support/bucket-copy';
 import { compare, SLOTS, type Arena, type World } from '../support/lease-arena';
 import { randomSteps } from '../support/lease-commands';

@@ -1,7 +1,7 @@
-import { systemClock } from '../../src/engine/clock';
-import type { AnsweringNode } from '../../src/redis/connection/answering-node';
-import { RedisConnection } from '../../src/redis/connection/connection';
-import type { Store } from '../../src/redis';
+import { systemClock } from '../../src/base/clock';
+import type { AnsweringNode } from '../../src/redis/node/answering-node';
+import { RedisConnection } from '../../src/redis/connection';
+import type { Store } from '../../src/redis/topology/open';
 import { eventually } from '../support/eventually';
 import { MasterAndReplica } from '../support/master-and-replica';
 import { RedisProcess } from '../support/processes/redis-process';

@@ -1,9 +1,9 @@
-import type { RevokeCursor } from '../../src/engine/leases/lease-store';
-import type { AnsweringNode } from '../../src/redis/connection/answering-node';
-import type { Commands } from '../../src/redis/connection/command-runner';
-import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
-import type { Reply } from '../../src/redis/connection/script-command';
-import { RedisLeaseStore } from '../../src/redis/leases/lease-store';
+import type { RevokeCursor } from '../../src/leases/lease-store';
+import type { AnsweringNode } from '../../src/redis/node/answering-node';
+import type { Commands } from '../../src/redis/command-runner';
+import type { GuardedReply } from '../../src/redis/guarded-reply';
+import type { Reply } from '../../src/redis/script-command';
+import { RedisLeaseStore } from '../../src/leases/redis/lease-store';
 
 const RESOURCE = { service: 'semaphore', name: 'gpu' } as const;
 const ALL = { kind: 'all-holders' } as const;

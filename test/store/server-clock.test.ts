@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ServerClock } from '../../src/redis/connection/server-clock';
+import { ServerClock } from '../../src/redis/node/server-clock';
 
 /** The time of Redis's clock when the local time is 0. */
 const EPOCH_MS = 1_700_000_000_000;

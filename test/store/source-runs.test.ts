@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { SLOT_COUNT, slotOfBucket } from '../../src/redis/keys';
+import { SLOT_COUNT, slotOfBucket } from '../../src/redis/buckets';
 import { ClusterMap } from '../../src/redis/topology/cluster-map';
 import { sourceRunsAlong, type MasterTerm } from '../../src/redis/topology/cluster-quarantine';
 import type { ClusterView } from '../../src/redis/topology/cluster-view';

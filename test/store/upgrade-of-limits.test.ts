@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Resource } from '../../src/engine/leases/lease';
-import { bucketOf, namesKeys } from '../../src/redis/keys';
+import type { Resource } from '../../src/leases/lease';
+import { bucketOf, namesKeys } from '../../src/redis/buckets';
 import { allListed, sortedNames } from '../support/listed-names';
 import { LeaseFixture } from '../support/lease-fixture';
 import { PREFIX } from '../support/lease-server';

@@ -1,5 +1,5 @@
-import { expireOffsetMs } from '../../src/engine/leases/expire-offset';
-import type { Lease } from '../../src/engine/leases/lease';
+import { expireOffsetMs } from '../../src/leases/expire-offset';
+import type { Lease } from '../../src/leases/lease';
 import type { Pending } from './engine-fixture';
 
 /** The lease that a call has reported to its client. */

@@ -1,4 +1,4 @@
-import { bucketOf } from '../../src/redis/keys';
+import { bucketOf } from '../../src/redis/buckets';
 import type { LeaseFixture } from './lease-fixture';
 import { PREFIX } from './lease-server';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { EntryCollector } from '../../src/engine/autocomplete/index/entry-collector';
-import { buildLayer } from '../../src/engine/autocomplete/index/layer-builder';
-import { isSuffixIndex, type Layer, type SuffixIndex } from '../../src/engine/autocomplete/index/layer';
-import { openLayer } from '../../src/engine/autocomplete/index/layer-memory';
-import { packRecord } from '../../src/engine/autocomplete/stored-record';
-import type { Profile } from '../../src/engine/autocomplete/suggestion';
+import { EntryCollector } from '../../src/autocomplete/index/build/entry-collector';
+import { buildLayer } from '../../src/autocomplete/index/build/layer-builder';
+import { isSuffixIndex, type Layer, type SuffixIndex } from '../../src/autocomplete/index/layer/layer';
+import { openLayer } from '../../src/autocomplete/index/layer/layer-memory';
+import { packRecord } from '../../src/autocomplete/stored-record';
+import type { Profile } from '../../src/autocomplete/suggestion';
 import { anyText, scriptText } from './scripts-of-the-world';
 
 /** An entry as the tests of the index write it. */

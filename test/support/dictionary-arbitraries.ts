@@ -5,7 +5,7 @@ import {
   type MatchKind,
   type Profile,
   type Recent,
-} from '../../src/engine/autocomplete/suggestion';
+} from '../../src/autocomplete/suggestion';
 
 /** The characters of random dictionaries. Each script has few characters, so that many texts match. */
 const SCRIPTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
-import type { Autocomplete } from '../../src/engine/autocomplete/autocomplete';
-import type { ImportSession, ListedEntry, Profile, Recent } from '../../src/engine/autocomplete/suggestion';
-import { HoldfastError } from '../../src/engine/errors';
+import type { Autocomplete } from '../../src/autocomplete/autocomplete';
+import type { ImportSession, ListedEntry, Profile, Recent } from '../../src/autocomplete/suggestion';
+import { HoldfastError } from '../../src/base/errors';
 import type { Askers, Deed, Step } from './dictionary-arbitraries';
 import { NOW, storedOf, type DictionaryFixture } from './dictionary-fixture';
 import { DictionaryModel } from './dictionary-model';

@@ -1,4 +1,4 @@
-import { fold } from '../../src/engine/autocomplete/fold';
+import { fold } from '../../src/autocomplete/text/fold';
 import {
   MATCH_KINDS,
   type Entry,
@@ -6,7 +6,7 @@ import {
   type MatchKind,
   type Profile,
   type Recent,
-} from '../../src/engine/autocomplete/suggestion';
+} from '../../src/autocomplete/suggestion';
 import { naiveKind } from './naive-match';
 
 interface Kept {

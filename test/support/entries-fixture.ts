@@ -1,17 +1,11 @@
-import { systemClock } from '../../src/engine/clock';
-import { readBucketEntries } from '../../src/engine/autocomplete/bucket-entries';
-import type {
-  BucketsRead,
-  EntryStore,
-  Gap,
-  Head,
-  StoredEntry,
-} from '../../src/engine/autocomplete/entry-store';
-import { entryScripts, RedisEntryStore } from '../../src/redis/autocomplete/entry-store';
-import { pack } from '../../src/redis/autocomplete/packing';
-import type { Commands } from '../../src/redis/connection/command-runner';
-import { RedisConnection } from '../../src/redis/connection/connection';
-import { entriesKey } from '../../src/redis/keys';
+import { systemClock } from '../../src/base/clock';
+import { readBucketEntries } from '../../src/autocomplete/bucket-entries';
+import type { BucketsRead, EntryStore, Gap, Head, StoredEntry } from '../../src/autocomplete/entry-store';
+import { entryScripts, RedisEntryStore } from '../../src/autocomplete/redis/entry-store';
+import { pack } from '../../src/autocomplete/redis/packing';
+import type { Commands } from '../../src/redis/command-runner';
+import { RedisConnection } from '../../src/redis/connection';
+import { entriesKey } from '../../src/redis/buckets';
 import { EntriesChecker } from './entries-checker';
 import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
 

@@ -1,4 +1,4 @@
-import type { StoredEntry } from '../../src/engine/autocomplete/entry-store';
+import type { StoredEntry } from '../../src/autocomplete/entry-store';
 import type { Content } from './entries-fixture';
 
 type Entries = Map<string, { record: string; selections: number }>;

@@ -1,9 +1,9 @@
-import type { Account } from '../../src/engine/account';
-import { NO_QUOTAS, type Quotas } from '../../src/engine/quotas';
-import type { StreamCall } from '../../src/engine/call';
-import type { AcquireRequest, HoldSink, WatchSink } from '../../src/engine/leases/requests';
-import type { HoldEvent, ResourceView } from '../../src/engine/leases/lease';
-import type { Clock } from '../../src/engine/clock';
+import type { Account } from '../../src/base/account';
+import { NO_QUOTAS, type Quotas } from '../../src/base/quotas';
+import type { StreamCall } from '../../src/base/call';
+import type { AcquireRequest, HoldSink, WatchSink } from '../../src/leases/lease-requests';
+import type { HoldEvent, ResourceView } from '../../src/leases/lease';
+import type { Clock } from '../../src/base/clock';
 
 export interface FakeCallOptions {
   readonly identity?: string;

@@ -3,7 +3,7 @@ import {
   OpenSessionRequest,
   type OpenSessionResponse,
 } from '../../generated/typescript/holdfast/v1/session_service';
-import { readSessionRequest, type SessionRequest } from '../../src/transport/sessions/session-request';
+import { readSessionRequest, type SessionRequest } from '../../src/leases/service/session-request';
 
 /** The server's side of an OpenSession stream. The test is the client. */
 export class FakeSessionStream extends EventEmitter {

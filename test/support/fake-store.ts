@@ -1,5 +1,5 @@
-import { StoreFailure } from '../../src/engine/errors';
-import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
+import { StoreFailure } from '../../src/base/errors';
+import type { Resource, ResourceView, Service } from '../../src/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
@@ -31,7 +31,7 @@ import type {
   WatchedView,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/leases/lease-store';
+} from '../../src/leases/lease-store';
 import { settled, type ManualClock } from './manual-clock';
 
 /** The arguments and the reply of each command. */

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/leases/lease';
+import type { Resource } from '../../src/leases/lease';
 import { Requester, type SpeakingServer } from './lease-requester';
 import { is } from './reply-kinds';
 

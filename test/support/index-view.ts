@@ -1,21 +1,21 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { EntryCollector } from '../../src/engine/autocomplete/index/entry-collector';
-import type { Layer } from '../../src/engine/autocomplete/index/layer';
-import { buildLayer } from '../../src/engine/autocomplete/index/layer-builder';
-import { openLayer } from '../../src/engine/autocomplete/index/layer-memory';
-import { queryOf } from '../../src/engine/autocomplete/index/query';
-import type { TextPlace } from '../../src/engine/autocomplete/index/text-order';
-import { EMPTY_VIEW, viewWith, type View } from '../../src/engine/autocomplete/index/view';
-import { list } from '../../src/engine/autocomplete/index/view-list';
+import { EntryCollector } from '../../src/autocomplete/index/build/entry-collector';
+import type { Layer } from '../../src/autocomplete/index/layer/layer';
+import { buildLayer } from '../../src/autocomplete/index/build/layer-builder';
+import { openLayer } from '../../src/autocomplete/index/layer/layer-memory';
+import { queryOf } from '../../src/autocomplete/index/search/query';
+import type { TextPlace } from '../../src/autocomplete/index/search/text-order';
+import { EMPTY_VIEW, viewWith, type View } from '../../src/autocomplete/index/layer/view';
+import { list } from '../../src/autocomplete/index/search/view-list';
 import {
   suggest,
   type PageStart,
   type SuggestedEntry,
-} from '../../src/engine/autocomplete/index/view-suggest';
-import { Work } from '../../src/engine/autocomplete/index/work';
-import { wantedKinds } from '../../src/engine/autocomplete/match';
-import { packRecord } from '../../src/engine/autocomplete/stored-record';
-import type { Entry, ListedEntry, MatchKind, Profile } from '../../src/engine/autocomplete/suggestion';
+} from '../../src/autocomplete/index/search/view-suggest';
+import { Work } from '../../src/autocomplete/index/work';
+import { wantedKinds } from '../../src/autocomplete/text/match';
+import { packRecord } from '../../src/autocomplete/stored-record';
+import type { Entry, ListedEntry, MatchKind, Profile } from '../../src/autocomplete/suggestion';
 import { DictionaryModel, type Expected } from './dictionary-model';
 
 /** Changes that make one layer of a view. */

@@ -1,4 +1,4 @@
-import { systemClock, type Clock, type Timer } from '../../src/engine/clock';
+import { systemClock, type Clock, type Timer } from '../../src/base/clock';
 
 /** The clock of the system, which can leap ahead. So a test decides when a long time has passed. */
 export class LeapingClock implements Clock {

@@ -1,6 +1,6 @@
 import type fc from 'fast-check';
-import type { Resource } from '../../src/engine/leases/lease';
-import { showSame } from '../../src/engine/leases/shown-change';
+import type { Resource } from '../../src/leases/lease';
+import { showSame } from '../../src/leases/shown-change';
 import type { LeaseFixture } from './lease-fixture';
 import { brokenInvariants, brokenTransitions } from './lease-invariants';
 import type { LeaseModel } from './lease-model';

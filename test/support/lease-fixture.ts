@@ -1,6 +1,6 @@
-import type { Resource, Service } from '../../src/engine/leases/lease';
-import type { RemoveReply, SetLimitCommand, SetLimitReply } from '../../src/engine/leases/lease-store';
-import { bucketOf, EPOCH_AT, leaseKeys, wakeChannel } from '../../src/redis/keys';
+import type { Resource, Service } from '../../src/leases/lease';
+import type { RemoveReply, SetLimitCommand, SetLimitReply } from '../../src/leases/lease-store';
+import { bucketOf, EPOCH_AT, leaseKeys, wakeChannel } from '../../src/redis/buckets';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './lease-requester';
 import { PREFIX, TestServer, withFrozenClock } from './lease-server';

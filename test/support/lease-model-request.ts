@@ -1,5 +1,5 @@
-import type { HolderView, LossCause, Mode, ResourceView } from '../../src/engine/leases/lease';
-import type { QueueSnapshot } from '../../src/engine/leases/lease-store';
+import type { HolderView, LossCause, Mode, ResourceView } from '../../src/leases/lease';
+import type { QueueSnapshot } from '../../src/leases/lease-store';
 
 /** A reply of the model, without the send time of the command. */
 export type Unsent<Reply> = Reply extends { readonly sentAt: number } ? Omit<Reply, 'sentAt'> : Reply;

@@ -5,8 +5,8 @@ import type {
   RevokeReply,
   RevokeTarget,
   UnknownResource,
-} from '../../src/engine/leases/lease-store';
-import type { LossCause } from '../../src/engine/leases/lease';
+} from '../../src/leases/lease-store';
+import type { LossCause } from '../../src/leases/lease';
 import type { ModelRequest, State } from './lease-model-request';
 
 const SECOND = 1_000_000;

@@ -20,8 +20,8 @@ import type {
   TouchReply,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/leases/lease-store';
-import type { ResourceView } from '../../src/engine/leases/lease';
+} from '../../src/leases/lease-store';
+import type { ResourceView } from '../../src/leases/lease';
 import { queueSnapshotOf, viewOf, type ModelRequest, type State, type Unsent } from './lease-model-request';
 import { isAfter, isStream, micros, ModelResource, serverOf } from './lease-model-resource';
 

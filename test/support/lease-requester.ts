@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Mode, Resource } from '../../src/engine/leases/lease';
-import { LOCK_LIMIT } from '../../src/engine/leases/limits';
+import type { Mode, Resource } from '../../src/leases/lease';
+import { LOCK_LIMIT } from '../../src/leases/limits';
 import type {
   AcquireReply,
   ClaimReply,
@@ -11,8 +11,8 @@ import type {
   RenewReply,
   TouchReply,
   WithdrawReply,
-} from '../../src/engine/leases/lease-store';
-import { storedRequestId } from '../../src/engine/leases/stored-request-id';
+} from '../../src/leases/lease-store';
+import { storedRequestId } from '../../src/leases/stored-request-id';
 
 export interface RequesterOptions {
   /** The request id that the client sends. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { RevokeTarget } from '../../src/engine/leases/lease-store';
+import type { RevokeTarget } from '../../src/leases/lease-store';
 import { ARENAS, compare, RandomStep, SLOTS, type Arena } from './lease-arena';
 import type { LeaseModel } from './lease-model';
 import type { Requester } from './lease-requester';

@@ -1,9 +1,9 @@
-import { type Clock, systemClock } from '../../src/engine/clock';
-import type { FollowUp } from '../../src/redis/connection/guarded-reply';
-import { HIGH, script, type EpochGuard, type Script } from '../../src/redis/connection/operation';
-import { readHint } from '../../src/redis/leases/hints';
-import type { CallRef, Granted } from '../../src/engine/leases/lease-store';
-import { RedisLeaseStore } from '../../src/redis/leases/lease-store';
+import { type Clock, systemClock } from '../../src/base/clock';
+import type { FollowUp } from '../../src/redis/guarded-reply';
+import { HIGH, script, type EpochGuard, type Script } from '../../src/redis/operation';
+import { readHint } from '../../src/leases/redis/hints';
+import type { CallRef, Granted } from '../../src/leases/lease-store';
+import { RedisLeaseStore } from '../../src/leases/redis/lease-store';
 import { RedisNode } from '../../src/redis/topology/node';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { FROZEN_CLOCK } from './lease-stored';

@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import { bucketOf, namesKeys, leaseKeys } from '../../src/redis/keys';
+import type { Resource } from '../../src/leases/lease';
+import { bucketOf, namesKeys, leaseKeys } from '../../src/redis/buckets';
 import type { State } from './lease-model-request';
 import type { RedisProcess } from './processes/redis-process';
 
@@ -8,7 +8,7 @@ type Commands = Pick<RedisProcess, 'command'>;
 /** The hash that replaces Redis's clock for scripts of servers with a frozen clock. */
 export const FROZEN_CLOCK = 'test:frozen clock';
 
-/** The keys of a resource apart from its limit (src/redis/scripts/leases/shared/layout.lua). */
+/** The keys of a resource apart from its limit (src/leases/scripts/shared/layout.lua). */
 export const PARTS = [
   'state',
   'ends',

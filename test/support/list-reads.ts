@@ -1,5 +1,5 @@
-import type { Resource, ResourceView } from '../../src/engine/leases/lease';
-import type { ListedPart, ListStep, WaiterCount } from '../../src/engine/leases/lease-store';
+import type { Resource, ResourceView } from '../../src/leases/lease';
+import type { ListedPart, ListStep, WaiterCount } from '../../src/leases/lease-store';
 import { listStep } from './listed-names';
 import type { LeaseFixture } from './lease-fixture';
 import type { Requester } from './lease-requester';

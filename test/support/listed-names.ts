@@ -1,9 +1,9 @@
-import { ResourceLists } from '../../src/engine/leases/resource-lists';
-import { systemClock } from '../../src/engine/clock';
-import type { Resource, ResourceView, Service } from '../../src/engine/leases/lease';
-import type { ListStep, LeaseStore } from '../../src/engine/leases/lease-store';
-import type { ListRequest } from '../../src/engine/leases/requests';
-import { bucketOf } from '../../src/redis/keys';
+import { ResourceLists } from '../../src/leases/resource-lists';
+import { systemClock } from '../../src/base/clock';
+import type { Resource, ResourceView, Service } from '../../src/leases/lease';
+import type { ListStep, LeaseStore } from '../../src/leases/lease-store';
+import type { ListRequest } from '../../src/leases/lease-requests';
+import { bucketOf } from '../../src/redis/buckets';
 import { FakeCall } from './fake-call';
 
 /** All pages of a list, one after the other, and the number of pages. */

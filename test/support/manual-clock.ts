@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/engine/clock';
+import type { Clock, Timer } from '../../src/base/clock';
 
 interface Pending {
   readonly due: number;

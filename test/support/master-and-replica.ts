@@ -1,4 +1,4 @@
-import type { Store } from '../../src/redis';
+import type { Store } from '../../src/redis/topology/open';
 import { eventually } from './eventually';
 import { RedisProcess } from './processes/redis-process';
 import { serverUrl } from './processes/redis-rights';

@@ -10,11 +10,11 @@ import type {
   Missing,
   Write,
   Writes,
-} from '../../src/engine/autocomplete/entry-store';
-import { StoreFailure } from '../../src/engine/errors';
-import { packRecord } from '../../src/engine/autocomplete/stored-record';
-import type { Entry, Profile } from '../../src/engine/autocomplete/suggestion';
-import { pack } from '../../src/redis/autocomplete/packing';
+} from '../../src/autocomplete/entry-store';
+import { StoreFailure } from '../../src/base/errors';
+import { packRecord } from '../../src/autocomplete/stored-record';
+import type { Entry, Profile } from '../../src/autocomplete/suggestion';
+import { pack } from '../../src/autocomplete/redis/packing';
 
 interface Kept {
   readonly record: Uint8Array;

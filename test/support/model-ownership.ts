@@ -1,7 +1,7 @@
-import { amountOf, NOTHING, plus, type EntryAmount } from '../../src/engine/autocomplete/entry-amount';
-import type { OwnershipStore, StoredUsage } from '../../src/engine/autocomplete/ownership';
-import { StoreFailure } from '../../src/engine/errors';
-import type { StoredEntry } from '../../src/engine/autocomplete/suggestion';
+import { amountOf, NOTHING, plus, type EntryAmount } from '../../src/autocomplete/quota/entry-amount';
+import type { OwnershipStore, StoredUsage } from '../../src/autocomplete/ownership';
+import { StoreFailure } from '../../src/base/errors';
+import type { StoredEntry } from '../../src/autocomplete/suggestion';
 
 /** Entries with ids of one byte and records of three bytes. */
 export function fourByteEntries(count: number, from = 0): StoredEntry[] {

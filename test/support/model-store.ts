@@ -1,5 +1,5 @@
-import { StoreFailure } from '../../src/engine/errors';
-import { resourceKey, type Resource, type ResourceView } from '../../src/engine/leases/lease';
+import { StoreFailure } from '../../src/base/errors';
+import { resourceKey, type Resource, type ResourceView } from '../../src/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
@@ -27,12 +27,12 @@ import type {
   WatchedView,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/leases/lease-store';
+} from '../../src/leases/lease-store';
 import type { ManualClock } from './manual-clock';
 import { LeaseModel } from './lease-model';
 import { viewOf, type Unsent } from './lease-model-request';
-import { showSame } from '../../src/engine/leases/shown-change';
-import type { Clock } from '../../src/engine/clock';
+import { showSame } from '../../src/leases/shown-change';
+import type { Clock } from '../../src/base/clock';
 
 /**
  * The outcome of a command: answered; carried out with a lost reply; never arrived; carried out after its caller was told

@@ -1,4 +1,4 @@
-import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
+import { MATCH_KINDS, type MatchKind } from '../../src/autocomplete/suggestion';
 
 /** A simple implementation of the match kinds, for comparison. All texts are folded. */
 

@@ -1,4 +1,4 @@
-import type { Log } from '../../src/transport/grpc/log';
+import type { Log } from '../../src/base/log';
 
 /** A log that nobody reads. */
 export const NO_LOG: Log = {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/engine/clock';
+import type { Clock, Timer } from '../../src/base/clock';
 import type { ManualClock } from './manual-clock';
 
 /** A timer never runs early by an error of the floating point. */

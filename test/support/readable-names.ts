@@ -1,5 +1,5 @@
-import type { ReadableNames } from '../../src/engine/readable-names';
-import { AllowedPlaces } from '../../src/transport/access/allowed-places';
+import type { ReadableNames } from '../../src/base/readable-names';
+import { AllowedPlaces } from '../../src/access/allowed-places';
 
 /** The readable names by a condition. No name is passed over. */
 export const namesWhere = (mayRead: (name: string) => boolean): ReadableNames => ({

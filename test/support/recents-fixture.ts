@@ -1,8 +1,8 @@
-import { systemClock } from '../../src/engine/clock';
-import type { Recent } from '../../src/engine/autocomplete/suggestion';
-import { RedisConnection } from '../../src/redis/connection/connection';
-import { recentsKey } from '../../src/redis/keys';
-import { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
+import { systemClock } from '../../src/base/clock';
+import type { Recent } from '../../src/autocomplete/suggestion';
+import { RedisConnection } from '../../src/redis/connection';
+import { recentsKey } from '../../src/redis/buckets';
+import { RedisRecentsStore } from '../../src/autocomplete/redis/recents-store';
 import { RedisProcess } from './processes/redis-process';
 
 const PREFIX = 'test';

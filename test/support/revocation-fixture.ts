@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/leases/lease';
-import type { RevokeCursor, RevokeTarget } from '../../src/engine/leases/lease-store';
+import type { Resource } from '../../src/leases/lease';
+import type { RevokeCursor, RevokeTarget } from '../../src/leases/lease-store';
 import { LeaseFixture } from './lease-fixture';
 import type { Requester, RequesterOptions } from './lease-requester';
 import { is } from './reply-kinds';

@@ -1,4 +1,4 @@
-import { toErrorSummary } from '../../src/transport/grpc/errors';
+import { toErrorSummary } from '../../src/rpc/errors';
 import type { FakeCall } from './fake-call';
 import { NO_LOG } from './no-log';
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { StoreFailure } from '../../src/engine/errors';
+import { StoreFailure } from '../../src/base/errors';
 
 /** The failure of a store call. Throws unless the call fails with a StoreFailure. */
 export async function failureOf(call: Promise<unknown>): Promise<StoreFailure> {

@@ -1,5 +1,5 @@
-import { IndexThread } from '../../src/engine/autocomplete/threads/index-thread';
-import type { ThreadCalls } from '../../src/engine/autocomplete/threads/thread-calls';
+import { IndexThread } from '../../src/autocomplete/loaded/index-thread';
+import type { ThreadCalls } from '../../src/autocomplete/loaded/thread-calls';
 
 const SETTINGS = { nice: 0, dutyCycle: 1 };
 

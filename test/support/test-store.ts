@@ -1,6 +1,6 @@
-import { readConfig } from '../../src/config/config';
-import { systemClock } from '../../src/engine/clock';
-import { connectStore, type Store } from '../../src/redis';
+import { readConfig } from '../../src/server/config/config';
+import { systemClock } from '../../src/base/clock';
+import { connectStore, type Store } from '../../src/redis/topology/open';
 
 const START_TIMEOUT_MS = 60_000;
 

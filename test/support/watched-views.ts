@@ -1,5 +1,5 @@
-import type { HolderView, ResourceView } from '../../src/engine/leases/lease';
-import { LOCK_LIMIT } from '../../src/engine/leases/limits';
+import type { HolderView, ResourceView } from '../../src/leases/lease';
+import { LOCK_LIMIT } from '../../src/leases/limits';
 import type { EngineFixture, Pending } from './engine-fixture';
 import type { RecordedViews } from './fake-call';
 import { settled } from './manual-clock';

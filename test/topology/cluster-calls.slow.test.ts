@@ -1,5 +1,5 @@
 import { StoreState } from '../../generated/typescript/holdfast/v1/server_service';
-import { bucketOf, slotOfBucket } from '../../src/redis/keys';
+import { bucketOf, slotOfBucket } from '../../src/redis/buckets';
 import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { refusal, type Ending } from '../support/clients/call-ending';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bucketOf, slotOfBucket } from '../../src/redis/keys';
+import { bucketOf, slotOfBucket } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/call-ending';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';

@@ -1,7 +1,7 @@
-import { systemClock } from '../../src/engine/clock';
-import { StoreFailure } from '../../src/engine/errors';
-import type { RedisEntryStore } from '../../src/redis/autocomplete/entry-store';
-import { entriesKey, slotOfKey } from '../../src/redis/keys';
+import { systemClock } from '../../src/base/clock';
+import { StoreFailure } from '../../src/base/errors';
+import type { RedisEntryStore } from '../../src/autocomplete/redis/entry-store';
+import { entriesKey, slotOfKey } from '../../src/redis/buckets';
 import { RedisCluster } from '../../src/redis/topology/cluster';
 import { hostOf } from '../../src/redis/topology/cluster-view';
 import { loadedContent, PREFIX, PROFILE, stored, storedMany, storeOf } from '../support/entries-fixture';

@@ -1,4 +1,4 @@
-import { bucketOf, dictionaryNamesKey, entriesKey, slotOfBucket, slotOfKey } from '../../src/redis/keys';
+import { bucketOf, dictionaryNamesKey, entriesKey, slotOfBucket, slotOfKey } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/call-ending';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';

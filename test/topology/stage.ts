@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { bucketOf, wakeChannel } from '../../src/redis/keys';
+import { bucketOf, wakeChannel } from '../../src/redis/buckets';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { closeAll } from '../support/close-all';
 import { endQuarantine as callEndQuarantine } from '../support/clients/server-calls';

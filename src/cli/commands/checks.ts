@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { escapeText } from '../../wire/escape-text';
-import type { PolicyQuestion } from '../../transport/access/policy-decision';
-import type { PolicyContent } from '../../transport/access/policy-text';
+import { escapeText } from '../../base/escape-text';
+import type { PolicyQuestion } from '../../access/policy-decision';
+import type { PolicyContent } from '../../access/policy-text';
 import { CliError, EXIT, UsageError } from '../exit-codes';
 import type { Terminal } from '../terminal';
 
@@ -54,9 +54,9 @@ export function addChecks(program: Command, terminal: Terminal): void {
 }
 
 async function checkConfig(terminal: Terminal, show: boolean): Promise<void> {
-  const { readConfig } = await import('../../config/config.js');
-  const { shownSettings } = await import('../../config/shown-settings.js');
-  const { settingsWarnings } = await import('../../config/warnings.js');
+  const { readConfig } = await import('../../server/config/config.js');
+  const { shownSettings } = await import('../../server/config/shown-settings.js');
+  const { settingsWarnings } = await import('../../server/config/warnings.js');
   try {
     for (const warning of settingsWarnings(readConfig(terminal.env))) {
       terminal.err.write(`warning: ${escapeText(warning)}\n`);
@@ -81,7 +81,7 @@ async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlag
   ) {
     throw new UsageError('--quotas needs --identity, and no --verb, --service and --name');
   }
-  const { readPolicy } = await import('../../transport/access/policy-text.js');
+  const { readPolicy } = await import('../../access/policy-text.js');
   const content = readPolicy(await textOf(file));
   if ('problems' in content) {
     for (const problem of content.problems) terminal.err.write(`${problem}\n`);
@@ -98,7 +98,7 @@ async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlag
 }
 
 async function showQuotas(terminal: Terminal, { quotas }: PolicyContent, identity: string): Promise<void> {
-  const { decideQuotas } = await import('../../transport/access/policy-decision.js');
+  const { decideQuotas } = await import('../../access/policy-decision.js');
   for (const { name, limit, index, isShared } of decideQuotas(quotas, identity)) {
     const whose = isShared ? ', together with all identities of that item' : '';
     terminal.out.write(`${name} ${limit}: quotas[${index}]${whose}\n`);
@@ -106,7 +106,7 @@ async function showQuotas(terminal: Terminal, { quotas }: PolicyContent, identit
 }
 
 async function answer(terminal: Terminal, { rules }: PolicyContent, question: PolicyQuestion): Promise<void> {
-  const { decide } = await import('../../transport/access/policy-decision.js');
+  const { decide } = await import('../../access/policy-decision.js');
   const { isAllowed, prefix, deciding, maxTtl } = decide(rules, question);
   const why =
     prefix === undefined

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { connected, withClient } from '../command-setup';
-import type { ConnectionFlags } from '../connection/settings';
-import { Output } from '../output/output';
-import { Progress } from '../output/progress';
+import type { ConnectionFlags } from '../settings';
+import { Output } from '../output';
+import { Progress } from '../progress';
 import type { Terminal } from '../terminal';
-import { exportPieces } from '../transfer/write-export';
+import { exportPieces } from '../files/write-export';
 
 interface ExportFlags extends ConnectionFlags {
   dictionaries?: string;

@@ -7,7 +7,7 @@ import {
   HealthService,
 } from '../../../generated/typescript/grpc/health/v1/health';
 import { connected } from '../command-setup';
-import { connectionSettings, type ConnectionFlags } from '../connection/settings';
+import { connectionSettings, type ConnectionFlags } from '../settings';
 import { CliError } from '../exit-codes';
 import type { Terminal } from '../terminal';
 

@@ -3,16 +3,16 @@ import type { Command } from 'commander';
 import type { Entry, Holdfast } from '../../../clients/typescript';
 import { SemaphoreServiceService as service } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { connected, withClient } from '../command-setup';
-import type { ConnectionFlags } from '../connection/settings';
-import { fileBytes, unreadable } from '../entries/file-bytes';
+import type { ConnectionFlags } from '../settings';
+import { fileBytes, unreadable } from '../files/file-bytes';
 import { CliError, UsageError } from '../exit-codes';
-import { Progress } from '../output/progress';
-import { quoted } from '../output/quoted';
+import { Progress } from '../progress';
+import { quoted } from '../quoted';
 import type { Terminal } from '../terminal';
-import { countsText, type Counts, type ExportPart } from '../transfer/export-lines';
-import { readExport } from '../transfer/read-export';
-import { entryCount } from './complete-entries';
-import { requirePause, setPaused } from './semaphore-kind';
+import { countsText, type Counts, type ExportPart } from '../files/export-lines';
+import { readExport } from '../files/import';
+import { entryCount } from '../autocomplete/entries';
+import { requirePause, setPaused } from '../leases/semaphore-kind';
 
 /** `holdfast import`: takes back a file of `holdfast export`. */
 export function addImport(program: Command, terminal: Terminal): void {

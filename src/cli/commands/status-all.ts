@@ -7,11 +7,11 @@ import {
   storeStateToJSON,
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { outputOf, withClient, type OutputFlags } from '../command-setup';
-import { connectionSettings, type ConnectionFlags } from '../connection/settings';
+import { connectionSettings, type ConnectionFlags } from '../settings';
 import { EXIT, exitCodeOf } from '../exit-codes';
-import { problemText } from '../output/problem-text';
+import { problemText } from '../problem-text';
 import type { Terminal } from '../terminal';
-import { NO_STORE, pauseText, warningsBesidePause } from './server-pause';
+import { NO_STORE, pauseText, warningsBesidePause } from '../server-pause';
 
 /** The longest wait for one address, without --timeout (ms). */
 const ANSWER_MS = 5000;

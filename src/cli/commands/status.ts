@@ -8,14 +8,14 @@ import {
 import { addressList } from '../../../clients/typescript/connection/addresses';
 import { durationToMs } from '../../../clients/typescript/duration';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
-import { DAY_MS } from '../../transport/access/time-of-day';
+import { DAY_MS } from '../../access/time-of-day';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import { pauseText, warningsBesidePause } from './server-pause';
+import { pauseText, warningsBesidePause } from '../server-pause';
 import { showAll } from './status-all';
-import { connectionSettings, type ConnectionFlags } from '../connection/settings';
-import { shownCertificate, type ShownCertificate } from '../connection/shown-certificate';
-import { fields } from '../output/table';
-import { spanText } from '../output/spans';
+import { connectionSettings, type ConnectionFlags } from '../settings';
+import { shownCertificate, type ShownCertificate } from '../certificate';
+import { fields } from '../table';
+import { spanText } from '../spans';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs, timeOfDayText } from '../time-of-day';
 

@@ -10,11 +10,11 @@ import {
   ServerServiceService as service,
   type ListCallersResponse,
 } from '../../../generated/typescript/holdfast/v1/server_service';
-import { connectionSettings, type ConnectionFlags } from '../connection/settings';
+import { connectionSettings, type ConnectionFlags } from '../settings';
 import { CliError, EXIT, UsageError } from '../exit-codes';
-import type { Look } from '../output/live-screen';
-import { spanText } from '../output/spans';
-import type { Column } from '../output/table';
+import type { Look } from '../live-screen';
+import { spanText } from '../spans';
+import type { Column } from '../table';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
 

@@ -4,20 +4,20 @@ import type { Lock } from '../../../generated/typescript/holdfast/v1/lock_servic
 import type { Semaphore } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { timeSpan, wholeNumber } from '../arguments';
 import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import type { ConnectionFlags } from '../connection/settings';
+import type { ConnectionFlags } from '../settings';
 import { UsageError } from '../exit-codes';
-import { redraw, type Look } from '../output/live-screen';
-import { spanText } from '../output/spans';
-import type { Column } from '../output/table';
+import { redraw, type Look } from '../live-screen';
+import { spanText } from '../spans';
+import type { Column } from '../table';
 import type { Terminal } from '../terminal';
 import { timeOfDayMs } from '../time-of-day';
-import { listedPages } from './listed-pages';
-import { lockKind } from './lock-kind';
-import { timeMs } from './requests';
-import type { Resource } from './resource-kind';
-import { firstHolder } from './resource-text';
-import { limitText, semaphoreKind } from './semaphore-kind';
-import { pauseOfServers } from './server-pause';
+import { listedPages } from '../leases/listed-pages';
+import { lockKind } from '../leases/lock-kind';
+import { timeMs } from '../leases/requests';
+import type { Resource } from '../leases/resource-kind';
+import { firstHolder } from '../leases/resource-text';
+import { limitText, semaphoreKind } from '../leases/semaphore-kind';
+import { pauseOfServers } from '../server-pause';
 import { addCallerOptions, callerLook, type CallerFlags } from './top-callers';
 
 interface TopFlags extends ConnectionFlags, OutputFlags, CallerFlags {

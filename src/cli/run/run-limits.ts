@@ -1,5 +1,5 @@
 import { UsageError } from '../exit-codes';
-import { spanText } from '../output/spans';
+import { spanText } from '../spans';
 
 /** The shortest ttl with which a watchdog on a busy machine still ends a command in time. */
 export const LEAST_TTL_MS = 2000;

@@ -1,6 +1,6 @@
-import { StoreFailure } from '../../engine/errors';
-import { redirectionOf } from '../connection/failure-class';
-import { BUCKET_COUNT, epochKey } from '../keys';
+import { StoreFailure } from '../../base/errors';
+import { redirectionOf } from '../failure-class';
+import { BUCKET_COUNT, epochKey } from '../buckets';
 
 /** The most epochs in one command. The command blocks Redis for less than 0.1 ms. */
 const EPOCHS_PER_COMMAND = 64;

@@ -1,5 +1,5 @@
-import type { Quarantine, QuarantineCause } from '../../engine/store-health';
-import type { GuardedReply } from '../connection/guarded-reply';
+import type { Quarantine, QuarantineCause } from '../../base/store-health';
+import type { GuardedReply } from '../guarded-reply';
 import type { Bounds } from './epoch-buckets';
 
 /** Decodes the replies of the scripts that write epochs. The header comment of each script describes its reply. */

@@ -1,14 +1,14 @@
 import { epochAdopt, epochEnd } from '../../../generated/redis/scripts';
-import type { Clock } from '../../engine/clock';
-import { StoreFailure } from '../../engine/errors';
-import type { AnsweringNode } from '../connection/answering-node';
-import type { RedisConnection } from '../connection/connection';
-import type { GuardedReply } from '../connection/guarded-reply';
-import { HIGH, script, type EpochGuard, type Verdict } from '../connection/operation';
+import type { Clock } from '../../base/clock';
+import { StoreFailure } from '../../base/errors';
+import type { AnsweringNode } from '../node/answering-node';
+import type { RedisConnection } from '../connection';
+import type { GuardedReply } from '../guarded-reply';
+import { HIGH, script, type EpochGuard, type Verdict } from '../operation';
 import type { Bounds, NodeBuckets } from './epoch-buckets';
 import { readAdopted, readEnded, type Adopted, type EndedPause } from './epoch-replies';
 import { REPORT_VALID_MS, type KnownRun } from './known-run';
-import type { StoreTime } from './store-time';
+import type { StoreTime } from '../node/store-time';
 
 const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };
 export const epochScripts = Object.values(scripts);

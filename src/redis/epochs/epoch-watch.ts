@@ -1,5 +1,5 @@
-import type { RedisConnection } from '../connection/connection';
-import { epochKey, LEASE_LAYOUT } from '../keys';
+import type { RedisConnection } from '../connection';
+import { epochKey, LEASE_LAYOUT } from '../buckets';
 import type { NodeBuckets } from './epoch-buckets';
 
 export interface EpochWatchOptions {

@@ -1,13 +1,13 @@
-import type { Clock } from '../../engine/clock';
-import { reportDefect, StoreFailure } from '../../engine/errors';
-import type { Quarantine, QuarantineCause } from '../../engine/store-health';
-import type { RedisConnection } from '../connection/connection';
-import { isGrant, type GuardedReply } from '../connection/guarded-reply';
-import type { ProbeListener } from '../connection/node-probe';
-import type { NodeReport } from '../connection/node-report';
-import type { EpochGuard, Verdict } from '../connection/operation';
-import type { ClockSample } from '../connection/server-clock';
-import { EPOCH_AT, epochKey } from '../keys';
+import type { Clock } from '../../base/clock';
+import { reportDefect, StoreFailure } from '../../base/errors';
+import type { Quarantine, QuarantineCause } from '../../base/store-health';
+import type { RedisConnection } from '../connection';
+import { isGrant, type GuardedReply } from '../guarded-reply';
+import type { ProbeListener } from '../node/probe';
+import type { NodeReport } from '../node/node-report';
+import type { EpochGuard, Verdict } from '../operation';
+import type { ClockSample } from '../node/server-clock';
+import { EPOCH_AT, epochKey } from '../buckets';
 import {
   ALL_BUCKETS,
   forEachGroup,
@@ -22,7 +22,7 @@ import { longestOf, type Adopted, type EndedPause } from './epoch-replies';
 import { again, EpochScripts } from './epoch-scripts';
 import { EpochWatch } from './epoch-watch';
 import { KnownRun } from './known-run';
-import { StoreTime } from './store-time';
+import { StoreTime } from '../node/store-time';
 
 export interface EpochsOptions {
   readonly prefix: string;

@@ -1,6 +1,6 @@
-import { hasTakenOver, type NodeReport } from '../connection/node-report';
-import type { ClockSample } from '../connection/server-clock';
-import { LEASE_LAYOUT } from '../keys';
+import { hasTakenOver, type NodeReport } from '../node/node-report';
+import type { ClockSample } from '../node/server-clock';
+import { LEASE_LAYOUT } from '../buckets';
 
 /** The largest error of the uptime that Redis reports, in whole seconds by two clocks. */
 const UPTIME_SLACK_MS = 2000;

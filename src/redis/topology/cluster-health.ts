@@ -1,5 +1,5 @@
-import type { StoreHealth } from '../../engine/store-health';
-import { SLOT_COUNT } from '../keys';
+import type { StoreHealth } from '../../base/store-health';
+import { SLOT_COUNT } from '../buckets';
 
 /** The state of all nodes together. */
 export interface ClusterHealth {

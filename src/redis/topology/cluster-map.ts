@@ -1,6 +1,6 @@
 import { CALM_INTERVAL_MS } from './cluster-watch';
 import type { ClusterView } from './cluster-view';
-import { bucketsBySlot } from '../keys';
+import { bucketsBySlot } from '../buckets';
 
 /** A slot has moved away from a node. */
 export interface Move {

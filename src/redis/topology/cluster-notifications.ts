@@ -1,5 +1,5 @@
-import type { ClusterAddress } from '../../redis-address';
-import { nodeEndpoint, type Security } from '../connection/endpoint';
+import type { ClusterAddress } from '../../base/redis-address';
+import { nodeEndpoint, type Security } from '../endpoint';
 import type { RedisCluster } from './cluster';
 import { hostOf } from './cluster-view';
 import { Notifications, type NotificationsOptions } from './notifications';

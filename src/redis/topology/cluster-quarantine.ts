@@ -1,5 +1,5 @@
-import { StoreFailure } from '../../engine/errors';
-import type { Quarantine } from '../../engine/store-health';
+import { StoreFailure } from '../../base/errors';
+import type { Quarantine } from '../../base/store-health';
 import type { Move } from './cluster-map';
 import { askView } from './cluster-watch';
 import type { RedisNode } from './node';

@@ -1,9 +1,9 @@
-import type { Clock } from '../../engine/clock';
-import { StoreFailure } from '../../engine/errors';
-import type { ChangeSignal } from '../connection/change-signal';
-import type { RedirectedOperation } from '../connection/command-link';
-import type { RedisConnection } from '../connection/connection';
-import { slotOfKey } from '../keys';
+import type { Clock } from '../../base/clock';
+import { StoreFailure } from '../../base/errors';
+import type { ChangeSignal } from '../../flow/change-signal';
+import type { RedirectedOperation } from '../command-link';
+import type { RedisConnection } from '../connection';
+import { slotOfKey } from '../buckets';
 import { redirectedAddress } from './cluster-view';
 
 export interface ClusterRouterOptions {

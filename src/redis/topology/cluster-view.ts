@@ -1,6 +1,6 @@
-import type { RedisHost } from '../../redis-address';
-import type { Redirection } from '../connection/failure-class';
-import { SLOT_COUNT } from '../keys';
+import type { RedisHost } from '../../base/redis-address';
+import type { Redirection } from '../failure-class';
+import { SLOT_COUNT } from '../buckets';
 
 /** The Cluster as one of its nodes sees it. */
 export interface ClusterView {

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../../engine/clock';
-import { openClient, safeOptions } from '../connection/client';
-import type { RedisEndpoint } from '../connection/endpoint';
+import type { Clock, Timer } from '../../base/clock';
+import { openClient, safeOptions } from '../client';
+import type { RedisEndpoint } from '../endpoint';
 import { bestOf, readView, type ClusterView } from './cluster-view';
 
 /** A node that can be asked for its view of the Cluster. */

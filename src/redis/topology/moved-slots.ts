@@ -1,4 +1,4 @@
-import { StoreFailure } from '../../engine/errors';
+import { StoreFailure } from '../../base/errors';
 
 const ADOPTIONS_IN_FLIGHT = 16;
 

@@ -1,8 +1,8 @@
-import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/store-health';
-import { RedisConnection, type ConnectionOptions } from '../connection/connection';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-health';
+import { RedisConnection, type ConnectionOptions } from '../connection';
 import { epochScripts } from '../epochs/epoch-scripts';
 import { Epochs, type EpochsOptions } from '../epochs/epochs';
-import { LEASE_LAYOUT } from '../keys';
+import { LEASE_LAYOUT } from '../buckets';
 
 export type NodeOptions = Omit<ConnectionOptions, 'guard'> & EpochsOptions;
 

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import type { Clock, Timer } from '../../engine/clock';
-import { openClient, safeOptions } from '../connection/client';
-import type { RedisEndpoint } from '../connection/endpoint';
-import { isNotPermitted } from '../connection/failure-class';
-import { BUCKET_COUNT, wakeChannel } from '../keys';
+import type { Clock, Timer } from '../../base/clock';
+import { openClient, safeOptions } from '../client';
+import type { RedisEndpoint } from '../endpoint';
+import { isNotPermitted } from '../failure-class';
+import { BUCKET_COUNT, wakeChannel } from '../buckets';
 
 export interface NotificationsOptions {
   readonly endpoint: RedisEndpoint;

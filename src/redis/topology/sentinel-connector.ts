@@ -2,8 +2,8 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector } from 'ioredis';
-import type { RedisHost } from '../../redis-address';
-import type { RedisOptions } from '../connection/endpoint';
+import type { RedisHost } from '../../base/redis-address';
+import type { RedisOptions } from '../endpoint';
 import type { Sentinels } from './sentinels';
 
 /** The pause before the next question if no sentinel has named a master. */

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import type { Clock, Timer } from '../../engine/clock';
-import type { RedisHost, RedisUser } from '../../redis-address';
-import { userOptions, type RedisOptions } from '../connection/endpoint';
+import type { Clock, Timer } from '../../base/clock';
+import type { RedisHost, RedisUser } from '../../base/redis-address';
+import { userOptions, type RedisOptions } from '../endpoint';
 
 export interface SentinelsOptions {
   readonly sentinels: readonly RedisHost[];

@@ -1,4 +1,4 @@
-import { WaitGivenUp } from '../../../src/engine/leases/acquire-refusals';
+import { WaitGivenUp } from '../../../src/leases/attempt-errors';
 import { attach, cancel, lock, permits, release } from '../../support/clients/session-commands';
 import { someLease } from '../fake-engines';
 import { ConversationFixture } from './conversation-fixture';

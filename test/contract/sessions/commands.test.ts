@@ -1,5 +1,5 @@
-import { HoldfastError } from '../../../src/engine/errors';
-import { WaitGivenUp } from '../../../src/engine/leases/acquire-refusals';
+import { HoldfastError } from '../../../src/base/errors';
+import { WaitGivenUp } from '../../../src/leases/attempt-errors';
 import { attach, cancel, lock, release } from '../../support/clients/session-commands';
 import { someLease } from '../fake-engines';
 import { ConversationFixture } from './conversation-fixture';

@@ -4,17 +4,17 @@ import type {
   SessionCommand,
   SessionEvent,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { defaultLimits } from '../../../src/engine/leases/limits';
-import { HoldfastError } from '../../../src/engine/errors';
-import { defaultSessionLimits, type SessionLimits } from '../../../src/engine/sessions/session-requests';
-import { Sessions } from '../../../src/engine/sessions/sessions';
-import { FailureCounts } from '../../../src/transport/grpc/failure-counts';
-import { CommandTurns } from '../../../src/transport/sessions/command-turns';
-import { SessionCommands } from '../../../src/transport/sessions/session-commands';
+import { defaultLimits } from '../../../src/leases/limits';
+import { HoldfastError } from '../../../src/base/errors';
+import { defaultSessionLimits, type SessionLimits } from '../../../src/leases/sessions/session-requests';
+import { Sessions } from '../../../src/leases/sessions/sessions';
+import { FailureCounts } from '../../../src/rpc/entry/failure-counts';
+import { CommandTurns } from '../../../src/flow/command-turns';
+import { SessionCommands } from '../../../src/leases/service/session-commands';
 import {
   SessionConversation,
   type ConversationParts,
-} from '../../../src/transport/sessions/session-conversation';
+} from '../../../src/leases/service/session-conversation';
 import { lock } from '../../support/clients/session-commands';
 import { FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';

@@ -7,7 +7,7 @@ import {
   SessionServiceService,
   type OpenSessionResponse,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import type { AcquireRequest } from '../../../src/engine/leases/requests';
+import type { AcquireRequest } from '../../../src/leases/lease-requests';
 import { lock } from '../../support/clients/session-commands';
 import { Harness } from '../harness';
 import { frame, RawConnection } from '../raw-call';

@@ -4,12 +4,12 @@ import type {
   SessionEvent as EventMessage,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
-import { HoldfastError } from '../../../src/engine/errors';
-import { expireOffsetMs, type LeaseEnd } from '../../../src/engine/leases/expire-offset';
-import { Heartbeats } from '../../../src/engine/sessions/heartbeats';
-import { defaultSessionLimits, type SessionEvent } from '../../../src/engine/sessions/session-requests';
-import { SessionOutbox, type OutboxOptions } from '../../../src/transport/sessions/session-outbox';
-import { msToDuration } from '../../../src/wire/times';
+import { HoldfastError } from '../../../src/base/errors';
+import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/expire-offset';
+import { Heartbeats } from '../../../src/leases/heartbeats';
+import { defaultSessionLimits, type SessionEvent } from '../../../src/leases/sessions/session-requests';
+import { SessionOutbox, type OutboxOptions } from '../../../src/leases/service/session-outbox';
+import { msToDuration } from '../../../src/rpc/times';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
 import { FakeSessionStream } from '../../support/fake-session-stream';

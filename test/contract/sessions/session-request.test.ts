@@ -7,7 +7,7 @@ import {
   SessionStart,
   type SessionCommand as Command,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { readSessionRequest } from '../../../src/transport/sessions/session-request';
+import { readSessionRequest } from '../../../src/leases/service/session-request';
 
 /** Requests of sessions as bytes: the generated code says what they mean. */
 

@@ -3,7 +3,7 @@ import type {
   OpenSessionRequest,
   SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import type { AcquireRequest } from '../../../src/engine/leases/requests';
+import type { AcquireRequest } from '../../../src/leases/lease-requests';
 import { lock } from '../../support/clients/session-commands';
 import { ConversationFixture } from './conversation-fixture';
 

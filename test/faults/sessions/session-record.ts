@@ -1,4 +1,4 @@
-import type { Service } from '../../../src/engine/leases/lease';
+import type { Service } from '../../../src/leases/lease';
 import type { EitherWanted } from '../../support/clients/either-client';
 import type { EventBody, Micros } from '../../support/history';
 import type { Recorder } from '../../support/history-recorder';

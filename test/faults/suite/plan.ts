@@ -1,5 +1,5 @@
 import { between, oneOf, seeded, type Random } from '../../support/random';
-import type { Service } from '../../../src/engine/leases/lease';
+import type { Service } from '../../../src/leases/lease';
 import type { Step } from './nemesis/nemesis';
 import { FAULT_NAMES, faultOf, type FaultName } from './nemesis/faults';
 

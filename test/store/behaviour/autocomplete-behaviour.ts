@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { openIndexes } from '../../../src/engine/autocomplete/loaded/open-indexes';
-import type { LoadedDictionaries } from '../../../src/engine/autocomplete/loaded/loaded-dictionaries';
-import type { Profile } from '../../../src/engine/autocomplete/suggestion';
-import { systemClock } from '../../../src/engine/clock';
+import { openIndexes } from '../../../src/autocomplete/loaded/open-indexes';
+import type { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
+import type { Profile } from '../../../src/autocomplete/suggestion';
+import { systemClock } from '../../../src/base/clock';
 import { entry, NOW, storedOf } from '../../support/dictionary-fixture';
 import { is } from '../../support/reply-kinds';
 import { recent } from '../../support/recents-fixture';

@@ -1,5 +1,5 @@
-import type { Resource, Service } from '../../../src/engine/leases/lease';
-import type { Store } from '../../../src/redis';
+import type { Resource, Service } from '../../../src/leases/lease';
+import type { Store } from '../../../src/redis/topology/open';
 import { eventually } from '../../support/eventually';
 import { Requester, type RequesterOptions } from '../../support/lease-requester';
 import { is } from '../../support/reply-kinds';

@@ -1,4 +1,4 @@
-import type { SetLimitCommand } from '../../../src/engine/leases/lease-store';
+import type { SetLimitCommand } from '../../../src/leases/lease-store';
 import type { Requester } from '../../support/lease-requester';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';

@@ -1,4 +1,4 @@
-import type { Resource } from '../../../src/engine/leases/lease';
+import type { Resource } from '../../../src/leases/lease';
 import { allListed, sortedNames } from '../../support/listed-names';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';

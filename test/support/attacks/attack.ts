@@ -4,7 +4,7 @@ import {
   AcquireLockRequest,
   ReleaseLockRequest,
 } from '../../../generated/typescript/holdfast/v1/lock_service';
-import { encodeLeaseId } from '../../../src/engine/leases/lease-id';
+import { encodeLeaseId } from '../../../src/leases/lease-id';
 import { acquireRequest, type LockWanted } from '../clients/lock-client';
 import { FrameConnection, type FrameConnectionOptions, type Outcome, type RawCall } from './frame-connection';
 

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { EXIT, exitCodeOf } from '../../../src/cli/exit-codes';
-import { problemText } from '../../../src/cli/output/problem-text';
+import { problemText } from '../../../src/cli/problem-text';
 import { createProgram } from '../../../src/cli/program';
 import { wantsColour, type Terminal } from '../../../src/cli/terminal';
 

@@ -1,5 +1,5 @@
 import { LockMode as ProtoLockMode } from '../../../generated/typescript/holdfast/v1/lease';
-import type { Service } from '../../../src/engine/leases/lease';
+import type { Service } from '../../../src/leases/lease';
 import type { LockMode } from '../history';
 import type { ClientOptions, Wanted } from './lease-client';
 import { acquireRequest, LockClient } from './lock-client';

@@ -1,5 +1,5 @@
-import type { Resource } from '../../../src/engine/leases/lease';
-import type { AcquireRequest } from '../../../src/engine/leases/requests';
+import type { Resource } from '../../../src/leases/lease';
+import type { AcquireRequest } from '../../../src/leases/lease-requests';
 
 /** The names that all clients share. The model store has them in one bucket, so that leases are renewed together. */
 export const RESOURCES: readonly Resource[] = [

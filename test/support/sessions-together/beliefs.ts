@@ -1,4 +1,4 @@
-import type { Resource } from '../../../src/engine/leases/lease';
+import type { Resource } from '../../../src/leases/lease';
 import type { ModelWorld } from '../model-store';
 import type { ModelRequest } from '../lease-model-request';
 import type { KnownLease } from './asked-request';

@@ -1,5 +1,5 @@
-import { expireOffsetMs, type LeaseEnd } from '../../../src/engine/leases/expire-offset';
-import type { Lease } from '../../../src/engine/leases/lease';
+import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/expire-offset';
+import type { Lease } from '../../../src/leases/lease';
 import type { Pending } from '../engine-fixture';
 import type { AskedRequest, KnownLease } from './asked-request';
 import type { Belief } from './beliefs';

@@ -6,8 +6,8 @@ import {
   type SessionCommand,
   type SessionEvent,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import type { Timer } from '../../../src/engine/clock';
-import { durationToMs } from '../../../src/wire/times';
+import type { Timer } from '../../../src/base/clock';
+import { durationToMs } from '../../../src/rpc/times';
 import type { FakeCall } from '../fake-call';
 import type { ClientProcess } from './client-process';
 import { HeardStream } from './heard-stream';

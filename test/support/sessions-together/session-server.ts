@@ -1,15 +1,15 @@
-import type { Clock } from '../../../src/engine/clock';
-import { defaultLimits } from '../../../src/engine/leases/limits';
-import type { Session } from '../../../src/engine/sessions/session';
-import { defaultSessionLimits } from '../../../src/engine/sessions/session-requests';
-import { Sessions } from '../../../src/engine/sessions/sessions';
-import { FailureCounts } from '../../../src/transport/grpc/failure-counts';
-import { CommandTurns } from '../../../src/transport/sessions/command-turns';
-import { SessionCommands } from '../../../src/transport/sessions/session-commands';
+import type { Clock } from '../../../src/base/clock';
+import { defaultLimits } from '../../../src/leases/limits';
+import type { Session } from '../../../src/leases/sessions/session';
+import { defaultSessionLimits } from '../../../src/leases/sessions/session-requests';
+import { Sessions } from '../../../src/leases/sessions/sessions';
+import { FailureCounts } from '../../../src/rpc/entry/failure-counts';
+import { CommandTurns } from '../../../src/flow/command-turns';
+import { SessionCommands } from '../../../src/leases/service/session-commands';
 import {
   SessionConversation,
   type ConversationParts,
-} from '../../../src/transport/sessions/session-conversation';
+} from '../../../src/leases/service/session-conversation';
 import { EngineFixture } from '../engine-fixture';
 import { FakeCall } from '../fake-call';
 import type { FakeSessionStream } from '../fake-session-stream';

@@ -7,7 +7,7 @@ export const engineMutants = {
     about: 'a stream stays open and silent when its lease is lost',
     patches: [
       {
-        file: 'src/engine/leases/held-lease.js',
+        file: 'src/leases/held-lease.js',
         find: 'lose(cause, byStore = false) {',
         replace: 'lose(cause, byStore = false) {\n        this.ended = true;\n        return;',
       },
@@ -19,7 +19,7 @@ export const engineMutants = {
     about: 'a broken stream releases its lease, even if another stream has attached to it',
     patches: [
       {
-        file: 'src/engine/leases/held-lease.js',
+        file: 'src/leases/held-lease.js',
         find: 'abandon() {',
         replace:
           'abandon() {\n        this.believedUntil = this.options.clock.now() + 1000;\n        this.releaseLate();',
@@ -33,12 +33,12 @@ export const engineMutants = {
     about: 'a delayed grant is delivered with an offset that counts from its delivery',
     patches: [
       {
-        file: 'src/engine/leases/expire-offset.js',
+        file: 'src/leases/expire-offset.js',
         find: 'return from + expireOffsetMs(from, end) <= now;',
         replace: 'return false;',
       },
       {
-        file: 'src/engine/leases/granted-lease.js',
+        file: 'src/leases/granted-lease.js',
         find: 'end: granted,',
         replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs },',
       },
@@ -50,7 +50,7 @@ export const engineMutants = {
     about: 'a grant waits in a buffer, and is delivered after its deadline',
     patches: [
       {
-        file: 'src/engine/leases/acquire-attempt.js',
+        file: 'src/leases/attempt.js',
         find: 'return this.grant;',
         replace:
           'if (this.grant.fencingToken % 16n === 0n)\n                await new Promise((done) => setTimeout(done, this.grant.remainingMs + 2000));\n            return this.grant;',
@@ -64,7 +64,7 @@ export const engineMutants = {
     about: 'the offset of a grant after a wait counts from the pub/sub message about it',
     patches: [
       {
-        file: 'src/engine/leases/acquire-attempt.js',
+        file: 'src/leases/attempt.js',
         find: 'reply = await context.store.claim(resource, (0, permits_context_1.withWanted)({ ticket: waiter.ticket }, wanted));',
         replace:
           'reply = await context.store.claim(resource, (0, permits_context_1.withWanted)({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
@@ -77,7 +77,7 @@ export const engineMutants = {
     about: 'the offset of a direct grant counts from the arrival of the reply with the grant',
     patches: [
       {
-        file: 'src/engine/leases/acquire-attempt.js',
+        file: 'src/leases/attempt.js',
         find: 'sentAt: Math.max(grant.sentAt, this.call.receivedAt)',
         replace: 'sentAt: this.context.clock.now()',
       },
@@ -90,7 +90,7 @@ export const engineMutants = {
       'a direct grant is noticed only by the reply that has the grant, not by a touch, and replies are lost',
     patches: [
       {
-        file: 'src/engine/leases/lease-context.js',
+        file: 'src/leases/lease-context.js',
         find: 'granted(resource, call, grant) {',
         replace:
           'granted(resource, call, grant) {\n        if (grant.fencingToken % 4n === 0n)\n            return;',
@@ -107,7 +107,7 @@ export const engineMutants = {
     about: 'of two calls of a request on one server, the call whose reply is handled last gets the lease',
     patches: [
       {
-        file: 'src/engine/leases/moments.js',
+        file: 'src/leases/moments.js',
         find: 'return known === undefined || confirmedAt > known.since;',
         replace: 'return true;',
       },
@@ -120,7 +120,7 @@ export const engineMutants = {
     about: 'an unanswered renewal is reported as a loss',
     patches: [
       {
-        file: 'src/engine/leases/held-lease.js',
+        file: 'src/leases/held-lease.js',
         find: 'this.failing = true;',
         replace: "return this.lose('store-unavailable');",
       },
@@ -132,12 +132,12 @@ export const engineMutants = {
     about: 'a stream does not renew leases with a ttl below a second',
     patches: [
       {
-        file: 'src/engine/leases/held-lease.js',
+        file: 'src/leases/held-lease.js',
         find: 'return Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);',
         replace: 'return this.ttlMs < 1000 ? Infinity : Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);',
       },
       {
-        file: 'src/engine/leases/held-lease.js',
+        file: 'src/leases/held-lease.js',
         find: 'Math.min(granted.remainingMs / 2, this.renewalInterval())',
         replace: '(this.ttlMs < 1000 ? Infinity : Math.min(granted.remainingMs / 2, this.renewalInterval()))',
       },

@@ -33,7 +33,7 @@ let known: Sources | undefined;
 
 function sources(): Sources {
   if (known === undefined) {
-    const text = readFileSync(join(ROOT, 'src/redis/scripts/leases/shared/layout.lua'), 'utf8');
+    const text = readFileSync(join(ROOT, 'src/leases/scripts/shared/layout.lua'), 'utf8');
     const found = text.matchAll(/^local ([A-Z_]+) = (KEYS\[\d+\]|\d+|'\w')/gm);
     const fields = text.matchAll(/^-- @field (\w) (\w+)/gm);
     known = {

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutants';
 import { luaPatch } from './patch';
 
-const OUTBOX = 'src/transport/sessions/session-outbox.js';
+const OUTBOX = 'src/leases/service/session-outbox.js';
 
 /** Mistakes of a server, or of a client, in sessions. */
 export const sessionMutants = {
@@ -9,7 +9,7 @@ export const sessionMutants = {
     about: 'a session renews its leases although no heartbeat arrives',
     patches: [
       {
-        file: 'src/engine/leases/held-lease.js',
+        file: 'src/leases/held-lease.js',
         find: 'return now - Math.max(signs.lastAt, this.grantedAt) >= Math.min(signs.timeoutMs, this.ttlMs);',
         replace: 'return false;',
       },
@@ -74,7 +74,7 @@ export const sessionMutants = {
     about: 'a release of a session is answered twice',
     patches: [
       {
-        file: 'src/engine/sessions/session.js',
+        file: 'src/leases/sessions/session.js',
         find: "this.send({ commandId, kind: 'released', released, lossCause });",
         replace:
           "this.send({ commandId, kind: 'released', released, lossCause });\n                this.send({ commandId, kind: 'released', released, lossCause });",

@@ -1,4 +1,4 @@
-import type { Service } from '../../../../src/engine/leases/lease';
+import type { Service } from '../../../../src/leases/lease';
 import type { Recorder } from '../../../support/history-recorder';
 import type { ClientOptions } from '../../../support/clients/lease-client';
 import { RecordedClient } from '../../recorded-client';

@@ -1,4 +1,4 @@
-import type { Service } from '../../../../src/engine/leases/lease';
+import type { Service } from '../../../../src/leases/lease';
 import { Recorder, type EventSink } from '../../../support/history-recorder';
 import { seeded } from '../../../support/random';
 import { HeartbeatGate } from '../../sessions/heartbeat-gate';

@@ -1,0 +1,206 @@
+import type { EntryChange } from '../entry-store';
+import type { ExpectedEntries } from '../index/build/entry-collector';
+import { collectorBytes, mostBuildBytes, sortBytes } from '../index/build/build-memory';
+import { openLayer, sizeOfLayer } from '../index/layer/layer-memory';
+import { ThreadLost } from '../../base/task-thread';
+import type { Profile } from '../suggestion';
+import type { CollectedEntry, LivingLayer } from './thread-calls';
+import { BuildShares, BuildTurns, type BuildShare } from './build-turns';
+import { BuildsHere, type BuildThread } from './builds-here';
+import { HeldLayer } from './held-layer';
+import type { FreeSome, IndexMemory, Reservation } from './index-memory';
+import type { Block } from './memory-arena';
+
+/** The budget has no room for a build. */
+export class NoMemory extends Error {
+  override readonly name = 'NoMemory';
+
+  constructor(
+    /** The memory of the dictionary with this build, at least. */
+    readonly neededBytes: number,
+    /** The part of `neededBytes` that the dictionary had before the build. */
+    readonly heldBytes: number,
+  ) {
+    super(`the dictionary needs at least ${neededBytes} bytes, ${heldBytes} of them before the build`);
+  }
+}
+
+/** The part of the budget that one dictionary may use. */
+export interface DictionaryRoom {
+  /** Frees the indexes of other dictionaries; for a long build, only those that nobody has asked lately. */
+  readonly freeSome: (isForLongBuild: boolean) => boolean;
+  /** The bytes that the dictionary itself has in use. */
+  readonly heldBytes: () => number;
+}
+
+export interface BuildRequest {
+  readonly accents: Profile['accents'];
+  readonly expected: ExpectedEntries;
+  /** Queries of a loaded dictionary wait for the build. The feed bounds its size: some MiB. */
+  readonly isOfChanges?: boolean;
+  /** The bytes of the layer, as far as they are known before the build. Default: 0. */
+  readonly layerBytes?: number;
+  /** Set to 1 to cancel the build. */
+  readonly cancelFlag: Int32Array;
+  readonly room: DictionaryRoom;
+}
+
+/** Gives entries to a build. Each promise resolves when the thread has taken the entries. */
+export interface BuildInput {
+  /** The buffer belongs to the build now. */
+  addBuckets(packed: Uint8Array): Promise<void>;
+  /** Applies changes to the entries of the build, in their order. */
+  addChanges(changes: readonly EntryChange[]): Promise<void>;
+  addEntries(entries: readonly CollectedEntry[]): Promise<void>;
+  addLayers(layers: readonly LivingLayer[]): Promise<void>;
+}
+
+/** A build that expects more bytes is small, and not very small. */
+const MOST_BYTES_HERE = 32 * 1024;
+/** A build that expects more bytes is medium, and takes seconds. */
+const MEDIUM_BYTES = 2 ** 20;
+/** A build that expects more bytes is large, and may take minutes. */
+const LARGE_BYTES = 2 ** 24;
+
+export interface BuildThreads {
+  readonly small: BuildThread;
+  readonly medium: BuildThread;
+  readonly large: BuildThread;
+  /** For very small layers. Default: the main thread. */
+  readonly here?: BuildThread;
+}
+
+export function newCancelFlag(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+}
+
+/**
+ * Builds layers: very small layers on the main thread, and small, medium and large layers each in a thread of their own,
+ * one after another, the smallest first. So no build waits for a much larger one, as long as both fit into the memory.
+ * Builds of changes are small builds, so that loaded dictionaries do not wait for loads.
+ */
+export class LayerBuilds {
+  #lastBuild = 0;
+  readonly #turns = new Map<BuildThread, BuildTurns>();
+  /** The medium and large builds. Small builds are not counted, because they take little memory. */
+  readonly #shares: BuildShares;
+  readonly #here: BuildThread;
+
+  constructor(
+    private readonly threads: BuildThreads,
+    private readonly memory: IndexMemory,
+  ) {
+    this.#here = threads.here ?? new BuildsHere();
+    this.#shares = new BuildShares(memory.budgetBytes);
+  }
+
+  /**
+   * Waits for earlier builds of the thread, and builds a layer of the entries that `fill` adds. Rejects with `NoMemory`, with
+   * `ThreadLost`, or with the error of `fill`.
+   */
+  build(request: BuildRequest, fill: (input: BuildInput) => Promise<void>): Promise<HeldLayer> {
+    const thread = this.#threadFor(request);
+    // A very small build takes little memory, so this build need not wait for builds that read from the store.
+    if (thread === this.#here) return this.#buildNow(thread, request, fill);
+    const { bytes } = request.expected;
+    const turns = this.#turns.get(thread) ?? new BuildTurns();
+    this.#turns.set(thread, turns);
+    return turns.run(bytes, () =>
+      isLong(request) ? this.#buildInShare(thread, request, fill) : this.#buildNow(thread, request, fill),
+    );
+  }
+
+  async #buildInShare(
+    thread: BuildThread,
+    request: BuildRequest,
+    fill: (input: BuildInput) => Promise<void>,
+  ): Promise<HeldLayer> {
+    const share = await this.#shares.begin(mostBuildBytes(request.expected));
+    try {
+      return await this.#buildNow(thread, request, fill, share);
+    } finally {
+      share.end();
+    }
+  }
+
+  #threadFor(request: BuildRequest): BuildThread {
+    const { bytes } = request.expected;
+    if (bytes <= MOST_BYTES_HERE) return this.#here;
+    if (!isLong(request)) return this.threads.small;
+    return bytes > LARGE_BYTES ? this.threads.large : this.threads.medium;
+  }
+
+  async #buildNow(
+    thread: BuildThread,
+    { accents, expected, layerBytes = 0, cancelFlag, room }: BuildRequest,
+    fill: (input: BuildInput) => Promise<void>,
+    share?: BuildShare,
+  ): Promise<HeldLayer> {
+    const build = ++this.#lastBuild;
+    const { lossCount } = thread;
+    const freeSome: FreeSome = () => room.freeSome(share !== undefined);
+    const forEntries = collectorBytes(expected);
+    const collected = this.#reserve(forEntries, forEntries + layerBytes, room, freeSome);
+    let forBuild: Reservation | undefined;
+    let block: Block | undefined;
+    try {
+      const started = thread.call('startBuild', { build, accents, expected, cancelFlag });
+      await Promise.all([started, fill(inputOf(thread, build))]);
+      const shape = await thread.call('planLayer', { build });
+      const byteLength = sizeOfLayer(shape);
+      const neededBytes = forEntries + sortBytes(shape) + byteLength;
+      share?.set(neededBytes);
+      forBuild = this.#reserve(sortBytes(shape), neededBytes, room, freeSome);
+      block = this.memory.allocate(byteLength, freeSome);
+      if (block === undefined) throw noMemory(neededBytes, room);
+      await thread.call('writeLayer', { build, block });
+      return this.#held(block, { ...block, shape });
+    } catch (error) {
+      if (block) this.memory.free(block);
+      // A new thread does not know the build.
+      if (thread.lossCount > lossCount)
+        throw new ThreadLost('the thread of the build ended', { cause: error });
+      thread.call('endBuild', { build }).catch(() => undefined);
+      throw error;
+    } finally {
+      collected.free();
+      forBuild?.free();
+    }
+  }
+
+  /** `neededBytes`: all memory of the build, as far as it is known. */
+  #reserve(byteLength: number, neededBytes: number, room: DictionaryRoom, freeSome: FreeSome): Reservation {
+    // No dictionary is evicted for a build that does not fit into the budget even without all other dictionaries.
+    const fits = neededBytes + room.heldBytes() <= this.memory.budgetBytes;
+    const reservation = fits ? this.memory.reserve(byteLength, freeSome) : undefined;
+    if (reservation === undefined) throw noMemory(neededBytes, room);
+    return reservation;
+  }
+
+  #held(block: Block, memory: HeldLayer['memory']): HeldLayer {
+    return new HeldLayer(openLayer(memory), memory, block.byteLength, () => this.memory.free(block));
+  }
+}
+
+/** True: the build takes seconds or minutes, and no query of a loaded dictionary waits for it. */
+function isLong({ expected, isOfChanges = false }: BuildRequest): boolean {
+  return expected.bytes > MEDIUM_BYTES && !isOfChanges;
+}
+
+function noMemory(buildBytes: number, { heldBytes }: DictionaryRoom): NoMemory {
+  return new NoMemory(buildBytes + heldBytes(), heldBytes());
+}
+
+function inputOf(thread: BuildThread, build: number): BuildInput {
+  return {
+    addBuckets: (packed) => thread.call('addBuckets', { build, packed }, transferableOf(packed)),
+    addChanges: (changes) => thread.call('addChanges', { build, changes }),
+    addEntries: (entries) => thread.call('addEntries', { build, entries }),
+    addLayers: (layers) => thread.call('addLayers', { build, layers }),
+  };
+}
+
+/** The buffer of the bytes, if it has no other bytes. Other bytes must not move to the thread. */
+function transferableOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+}

@@ -1,0 +1,223 @@
+import type {
+  BucketsRead,
+  EntryStore,
+  Gap,
+  Head,
+  LoadSource,
+  LoadStart,
+  Missing,
+  TooNew,
+  OtherProfile,
+  StoredDictionary,
+  StoredEntry,
+  Writes,
+} from '../entry-store';
+import type { StoredUsage } from '../ownership';
+import type { Profile } from '../suggestion';
+import type { Clock } from '../../base/clock';
+import { StoreFailure } from '../../base/errors';
+import type { Commands } from '../../redis/command-runner';
+import { confirmed } from '../../redis/node/confirmed';
+import type { RedisConnection } from '../../redis/connection';
+import type { RawArgument, Script } from '../../redis/operation';
+import type { RawReply } from '../../redis/script-command';
+import { dictionaryNamesKey, ownedNamesKey } from '../../redis/buckets';
+import { BulkWrites } from './bulk-writes';
+import { DictionaryNames } from './dictionary-names';
+import { EntryCommands, newGenerationId, newWriteId, scripts } from './entry-commands';
+import { EntryFeed } from './feed';
+import { EntryImports } from './entry-imports';
+import {
+  HEAD_FIELDS,
+  profileText,
+  readBuckets,
+  readCreate,
+  readDrop,
+  readHead,
+  readInspect,
+  readLoadStart,
+  readSweep,
+  readUsage,
+  type Ok,
+  type SweepOutcome,
+} from './entry-replies';
+import { EntryWrites, partlyDone } from './entry-writes';
+
+export { entryScripts } from './entry-commands';
+
+export interface EntryStoreOptions {
+  readonly commands: Commands;
+  /** A replica for loads. If the replica cannot answer, the primary answers. */
+  readonly replica: RedisConnection | undefined;
+  readonly prefix: string;
+  readonly clock: Clock;
+}
+
+/** The entries of dictionaries in Redis. scripts/entries/shared/dictionary.lua describes the keys. */
+export class RedisEntryStore implements EntryStore {
+  private readonly on: EntryCommands;
+  private readonly nameList: DictionaryNames;
+  private readonly writes: EntryWrites;
+  private readonly feed: EntryFeed;
+  private readonly imports: EntryImports;
+
+  private readonly replica: RedisConnection | undefined;
+
+  constructor({ commands, replica, prefix, clock }: EntryStoreOptions) {
+    this.replica = replica;
+    const bulk = new BulkWrites(commands, clock);
+    this.on = new EntryCommands(commands, prefix);
+    this.nameList = new DictionaryNames(commands, dictionaryNamesKey(prefix));
+    this.writes = new EntryWrites(this.on, bulk);
+    this.feed = new EntryFeed(this.on, clock);
+    this.imports = new EntryImports(this.on, bulk);
+  }
+
+  async create(name: string, profile: Profile, owner = ''): Promise<Ok | OtherProfile | Missing> {
+    const read = confirmed(this.on.keyOf(name), readCreate, ({ kind }) => kind === 'ok');
+    const args = [profileText(profile), newGenerationId(), newWriteId(), owner];
+    const created = await this.on.runTimed(scripts.create, name, args, read);
+    if (created.kind === 'ok') await this.keepRegistered(name, owner);
+    return created;
+  }
+
+  put(name: string, entries: readonly StoredEntry[]): Promise<Ok | Missing> {
+    return this.writes.put(name, entries);
+  }
+
+  delete(name: string, entryIds: readonly string[]): Promise<(Ok & { deleted: number }) | Missing> {
+    return this.writes.delete(name, entryIds);
+  }
+
+  select(
+    name: string,
+    entryId: string,
+    count: number,
+  ): Promise<(Ok & { count: number | undefined }) | Missing> {
+    return this.writes.select(name, entryId, count);
+  }
+
+  head(name: string): Promise<Head | Missing> {
+    return this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
+  }
+
+  writesAfter(
+    name: string,
+    after: { readonly generationId: string; readonly version: number; readonly tail: string },
+  ): Promise<Writes | Gap | Missing> {
+    return this.feed.writesAfter(name, after);
+  }
+
+  startLoad(name: string, source: LoadSource = 'primary'): Promise<LoadStart | Missing> {
+    return this.load(source, scripts.startLoad, name, [], readLoadStart);
+  }
+
+  readBuckets(
+    name: string,
+    generationId: string,
+    from: number,
+    source: LoadSource = 'primary',
+  ): Promise<BucketsRead | Gap> {
+    return this.load(source, scripts.readBuckets, name, [generationId, from], readBuckets);
+  }
+
+  inspect(name: string): Promise<(Ok & StoredDictionary) | Missing> {
+    return this.on.run(scripts.inspect, name, [], readInspect);
+  }
+
+  async startImport(
+    name: string,
+    importId: string,
+    profile: Profile | undefined,
+    defaultProfile: Profile,
+    owner = '',
+  ): Promise<Ok | OtherProfile | { readonly kind: 'busy' } | Missing> {
+    return this.imports.start(name, importId, profile, defaultProfile, owner);
+  }
+
+  putImported(name: string, importId: string, entries: readonly StoredEntry[]) {
+    return this.imports.put(name, importId, entries);
+  }
+
+  async commitImport(name: string, importId: string, owner = '') {
+    const committed = await this.imports.commit(name, importId);
+    if (committed.kind === 'ok') await this.keepRegistered(name, owner);
+    return committed;
+  }
+
+  abandonImport(name: string, importId: string): Promise<void> {
+    return this.imports.abandon(name, importId);
+  }
+
+  async drop(name: string): Promise<boolean | TooNew> {
+    const dropped = await this.on.runTimed(scripts.drop, name, [newWriteId()], readDrop);
+    if (dropped.kind === 'ok') return true;
+    return dropped.kind === 'too-new' && dropped;
+  }
+
+  sweep(name: string): Promise<SweepOutcome> {
+    return this.on.run(scripts.sweep, name, [], readSweep);
+  }
+
+  register(name: string): Promise<void> {
+    return this.nameList.register(name);
+  }
+
+  unregister(name: string): Promise<void> {
+    return this.nameList.unregister(name);
+  }
+
+  names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]> {
+    return this.nameList.list(prefix, after, limit);
+  }
+
+  usage(name: string): Promise<StoredUsage> {
+    return this.on.run(scripts.usage, name, [], readUsage);
+  }
+
+  registerOwned(owner: string, name: string): Promise<void> {
+    return this.namesOf(owner).register(name);
+  }
+
+  unregisterOwned(owner: string, name: string): Promise<void> {
+    return this.namesOf(owner).unregister(name);
+  }
+
+  owned(owner: string, after: string | undefined, limit: number): Promise<readonly string[]> {
+    return this.namesOf(owner).list('', after, limit);
+  }
+
+  /** Reads from the replica. The primary answers if the replica does not have the requested data. */
+  private async load<T extends { readonly kind: string }>(
+    source: LoadSource,
+    one: Script,
+    name: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[], source: LoadSource) => T,
+  ): Promise<T> {
+    if (source === 'replica' && this.replica?.reachable) {
+      try {
+        const answer = await this.replica.commands.runRaw(one, [this.on.keyOf(name)], args, (reply) =>
+          read(reply, 'replica'),
+        );
+        if (answer.kind === 'start' || answer.kind === 'buckets') return answer;
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) throw error;
+      }
+    }
+    return this.on.run(one, name, args, (reply) => read(reply, 'primary'));
+  }
+
+  private namesOf(owner: string): DictionaryNames {
+    return new DictionaryNames(this.on.commands, ownedNamesKey(this.on.prefix, owner));
+  }
+
+  private async keepRegistered(name: string, owner: string): Promise<void> {
+    try {
+      await this.nameList.keepRegistered(name);
+      if (owner !== '') await this.namesOf(owner).keepRegistered(name);
+    } catch (error) {
+      throw partlyDone(error);
+    }
+  }
+}

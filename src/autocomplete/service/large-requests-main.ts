@@ -1,0 +1,50 @@
+import { packBatch } from '../entry-batch';
+import { answerTasks, setThreadPriority } from '../../base/task-answers';
+import { checkImportPart, checkPut, type CheckedBatch } from './entry-checks';
+import type { EntryThreadCalls, PackedBatch, Undecodable } from './entry-thread-calls';
+import { requestDecoders } from './request-decoders';
+
+/** The start of the thread that decodes and checks large requests. */
+
+/** After the main thread, because the main thread serves all other calls. */
+const NICE = 5;
+
+type Answer = EntryThreadCalls[keyof EntryThreadCalls]['answers'];
+
+function packed({ violations, entries }: CheckedBatch): PackedBatch {
+  return { violations, packed: packBatch(entries) };
+}
+
+function decoded<Message>(decode: (bytes: Buffer) => Message, bytes: Uint8Array): Message | undefined {
+  try {
+    return decode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+  } catch {
+    return undefined;
+  }
+}
+
+function putEntries(bytes: Uint8Array): EntryThreadCalls['putEntries']['answers'] {
+  const message = decoded(requestDecoders.putEntries, bytes);
+  if (message === undefined) return UNDECODABLE;
+  const { dictionary, ...batch } = checkPut(message);
+  return { $case: 'put', value: { dictionary, ...packed(batch) } };
+}
+
+function importDictionary(bytes: Uint8Array): EntryThreadCalls['importDictionary']['answers'] {
+  const message = decoded(requestDecoders.importDictionary, bytes);
+  if (message === undefined) return UNDECODABLE;
+  const part = checkImportPart(message);
+  if (part?.$case !== 'batch') return { $case: 'part', value: part };
+  return { $case: 'part', value: { $case: 'batch', value: packed(part.value) } };
+}
+
+function buffersOf(answer: Answer): ArrayBuffer[] {
+  if (answer.$case === 'put') return [answer.value.packed.buffer];
+  if (answer.$case === 'part' && answer.value?.$case === 'batch') return [answer.value.value.packed.buffer];
+  return [];
+}
+
+const UNDECODABLE: Undecodable = { $case: 'undecodable' };
+
+setThreadPriority(NICE);
+answerTasks<EntryThreadCalls>({ putEntries, importDictionary }, buffersOf);

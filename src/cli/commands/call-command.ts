@@ -1,0 +1,131 @@
+import { fromJson, fromBinary, toBinary, toJson, type JsonValue, type Message } from '@bufbuild/protobuf';
+import type { ServiceError } from '@grpc/grpc-js';
+import { Option, type Command } from 'commander';
+import { HoldfastError } from '../../../clients/typescript';
+import { errorOfCall } from '../../../clients/typescript/errors';
+import { escapeText } from '../../base/escape-text';
+import { describedMethod, type DescribedMethod } from '../described-method';
+import { openChannel, type ServerChannel } from '../server-channel';
+import { timeSpan } from '../arguments';
+import { connected } from '../command-setup';
+import { connectionSettings, type ConnectionFlags } from '../settings';
+import { interruptible } from '../files/interruptible';
+import { linesOf } from '../files/lines';
+import { CliError, exitCodeOf, UsageError } from '../exit-codes';
+import { Output } from '../output';
+import type { Terminal } from '../terminal';
+import { timeOfDayMs } from '../time-of-day';
+
+interface CallFlags extends ConnectionFlags {
+  output: 'json' | 'jsonl';
+  deadline?: number;
+}
+
+/** `holdfast call`: any call of a server, as the server describes the call. */
+export function addCall(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('call')
+    .summary('send any call of the contract')
+    .description(
+      'Sends one call with a request in the JSON form of protobuf, and prints each answer. The call is not repeated. ' +
+        'The server describes its calls, so newer servers have more calls. Calls with several requests are not possible.',
+    )
+    .argument('<method>', 'SERVICE/METHOD; "holdfast.v1." may be left out')
+    .argument('[json]', 'the request; - reads stdin', '{}')
+    .optionsGroup('Output:')
+    .addOption(
+      new Option('-o, --output <format>', 'format of the answers').choices(['json', 'jsonl']).default('json'),
+    )
+    .optionsGroup('Options:')
+    .option('--deadline <time>', 'longest time of the call (default: no bound)', timeSpan);
+  connected(command)
+    .addHelpText('after', CALL_HELP)
+    .action(async (name: string, json: string, flags: CallFlags) => {
+      const { address, options } = connectionSettings(flags, terminal.env);
+      const text = json === '-' ? await stdinText(terminal) : json;
+      const channel = await openChannel(address, options);
+      try {
+        await call(terminal, channel, await describedMethod(channel, name), text, flags);
+      } catch (error) {
+        if (!(error instanceof HoldfastError)) throw error;
+        terminal.err.write(factsText(error));
+        // The caller has written the fields, so the text keeps their names.
+        throw new CliError(error.message, exitCodeOf(error));
+      } finally {
+        channel.client.close();
+      }
+    });
+}
+
+const CALL_HELP = `
+An error shows its reason and its facts on stderr.
+
+Examples:
+  holdfast call LockService/GetLock '{"name":"deploy"}'
+  holdfast call SemaphoreService/WatchSemaphore '{"name":"gpu"}' -o jsonl
+  holdfast call grpc.health.v1.Health/Check`;
+
+async function stdinText({ input, interrupted }: Terminal): Promise<string> {
+  let text = '';
+  for await (const line of linesOf(interruptible(input, interrupted), 'stdin')) text += `${line.text}\n`;
+  return text;
+}
+
+async function call(
+  terminal: Terminal,
+  { client, metadata }: ServerChannel,
+  { method, path, registry }: DescribedMethod,
+  json: string,
+  { output: format, deadline }: CallFlags,
+): Promise<void> {
+  if (method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming') {
+    throw new UsageError(`${path.slice(1)} takes several requests; this command sends one`);
+  }
+  const output = new Output(terminal, format);
+  const request = requestOf(json, method, registry);
+  const options = deadline === undefined ? {} : { deadline: timeOfDayMs() + deadline };
+  // A unary call is a stream with one answer.
+  const stream = client.makeServerStreamRequest(
+    path,
+    (message: Message) => Buffer.from(toBinary(method.input, message)),
+    (bytes: Buffer) => fromBinary(method.output, bytes),
+    request,
+    metadata,
+    options,
+  );
+  const cancel = () => stream.cancel();
+  terminal.interrupted.addEventListener('abort', cancel);
+  try {
+    for await (const message of stream) {
+      await output.one(toJson(method.output, message as Message, { registry }), () => []);
+    }
+  } catch (error) {
+    terminal.interrupted.throwIfAborted();
+    throw errorOfCall(error as ServiceError);
+  } finally {
+    terminal.interrupted.removeEventListener('abort', cancel);
+  }
+}
+
+function requestOf(
+  json: string,
+  { input }: DescribedMethod['method'],
+  registry: DescribedMethod['registry'],
+): Message {
+  try {
+    return fromJson(input, JSON.parse(json) as JsonValue, { registry });
+  } catch (error) {
+    throw new UsageError(`the request is no ${input.typeName} in JSON: ${(error as Error).message}`);
+  }
+}
+
+/** The facts by which programs decide. The text of the error comes after them, as the last line. */
+function factsText({ reason, metadata, violations, retryAfterMs }: HoldfastError): string {
+  const lines = [
+    ...(reason ? [`reason: ${reason}`] : []),
+    ...[...metadata].map(([key, value]) => `${key}: ${value}`),
+    ...violations.map(({ field, description }) => `field ${field}: ${description}`),
+    ...(retryAfterMs === undefined ? [] : [`retry after: ${retryAfterMs} ms`]),
+  ];
+  return lines.map((line) => `${escapeText(line)}\n`).join('');
+}

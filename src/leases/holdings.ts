@@ -1,0 +1,320 @@
+import type { Call, StreamCall } from '../base/call';
+import { HoldfastError, StoreFailure } from '../base/errors';
+import { AcquireAttempt } from './attempt';
+import { waitEnd } from './call-end';
+import { hasOffsetPassed } from './expire-offset';
+import { grantedLease, knownRequestId } from './granted-lease';
+import { HeldLease, type HeldLeaseContext } from './held-lease';
+import { requestKey, type HoldEvent, type LossCause, type Resource, type Service } from './lease';
+import * as errors from './lease-errors';
+import { parseLeaseId, type LeaseId } from './lease-id';
+import { speaksLater } from './moments';
+import type { LeaseContext } from './lease-context';
+import type { CallRef, Granted, RenewReply } from './lease-store';
+import { Renewals } from './renewals';
+import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './lease-requests';
+import { shownToClients } from './views';
+import type { Waiter } from './waiter';
+
+const POSITION_INTERVAL_MS = 2000;
+
+interface KeptRef extends CallRef {
+  /** Set by an acquire: the request id that the client has sent. */
+  readonly clientRequestId?: string;
+  /** Set by an attach: the `lease_id` that the client has sent. */
+  readonly leaseId?: string;
+}
+
+/** A grant, with the moment of the command that has confirmed its speaker (moments.ts). */
+interface Confirmed {
+  readonly granted: Granted;
+  readonly confirmedAt: number;
+}
+
+/** The client of a hold stream as the owner of its lease. */
+class StreamOwner implements LeaseOwner {
+  /**
+   * Resolves at the end of the lease. Rejects with the error that ends the stream. Undefined: the stream has no
+   * lease.
+   */
+  done: Promise<void> | undefined;
+  private settle: ((error: HoldfastError | undefined) => void) | undefined;
+
+  constructor(
+    private readonly call: StreamCall,
+    private readonly sink: HoldSink,
+  ) {}
+
+  send(event: HoldEvent): void {
+    this.sink.send(event);
+  }
+
+  hold(lease: OwnedLease): void {
+    this.done = new Promise((resolve, reject) => {
+      this.settle = (error) => (error === undefined ? resolve() : reject(error));
+    });
+    this.call.onCancelled(() => lease.abandon());
+    this.call.onNotAllowed(() => lease.revokeHeld());
+  }
+
+  end(error: HoldfastError | undefined): void {
+    this.settle?.(error);
+  }
+}
+
+/**
+ * The leases that streams and sessions of this server hold. An owner waits for a lease or attaches to a lease, then this
+ * server renews the lease.
+ */
+export class HoldStreams {
+  private readonly held = new Map<string, HeldLease>();
+  private readonly heldContext: HeldLeaseContext;
+  /** The number of calls that attach, or that are about to hold a lease, by request. */
+  private readonly arriving = new Map<string, number>();
+  private openCount = 0;
+
+  constructor(
+    private readonly context: LeaseContext,
+    private readonly onClosed: () => void,
+  ) {
+    const { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect } = context;
+    const renewals = new Renewals(store, onDefect);
+    const forget = (lease: HeldLease): void => {
+      renewals.delete(lease);
+      if (this.held.get(lease.key) === lease) this.held.delete(lease.key);
+    };
+    const shared = { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect };
+    this.heldContext = { ...shared, renewals, forget };
+  }
+
+  get streamCount(): number {
+    return this.openCount;
+  }
+
+  get heldCount(): number {
+    return this.held.size;
+  }
+
+  /** Resolves when the lease was released, or when the client is gone. Rejects with the error that ends the stream. */
+  async hold(call: StreamCall, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+    const { limits } = this.context;
+    if (this.openCount >= limits.maxStreams) throw errors.tooManyStreams(this.openCount, 'hold');
+    this.openCount += 1;
+    try {
+      const owner = new StreamOwner(call, sink);
+      await this.take(call, service, start, owner);
+      await owner.done;
+    } finally {
+      this.openCount -= 1;
+      this.onClosed();
+    }
+  }
+
+  /**
+   * Gets a lease for an owner. Resolves when the owner holds the lease, or when the client is gone. Rejects with the
+   * error for the owner if there is no lease for the owner.
+   */
+  async take(call: Call, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
+    if (this.context.isDraining) throw errors.draining();
+    if (start.kind === 'acquire') await this.acquire(call, service, start.request, owner);
+    else await this.attach(call, service, start.leaseId, owner);
+  }
+
+  /** A call has asked for the release of the request's lease. */
+  releaseAsked(resource: Resource, { requestId, secret }: LeaseId, identity: string): void {
+    this.held.get(requestKey(resource, requestId))?.releaseAsked(secret, identity);
+  }
+
+  /** A command of this server was answered with the end of the lease. */
+  learnEnd({ resource, requestId, secret }: LeaseId, cause: LossCause | 'released'): void {
+    const held = this.held.get(requestKey(resource, requestId));
+    // If the store has lost the lease since, the request may have another lease.
+    if (held?.id.secret === secret) held.learnEnd(cause);
+  }
+
+  /** Renews every held lease once more, then ends its stream. */
+  drain(): void {
+    for (const held of [...this.held.values()]) held.drain();
+  }
+
+  /** Renews the request's lease now, to learn of its end. Returns false if no stream of this server holds the lease. */
+  recheck(resource: Resource, requestId: string): boolean {
+    const held = this.held.get(requestKey(resource, requestId));
+    held?.recheck();
+    return held !== undefined;
+  }
+
+  /** Whether a call is about to hold the request's lease. A hint then also waits for this call. */
+  isArriving(resource: Resource, requestId: string): boolean {
+    return this.arriving.has(requestKey(resource, requestId));
+  }
+
+  private async acquire(
+    call: Call,
+    service: Service,
+    request: AcquireRequest & { requestId: string },
+    owner: LeaseOwner,
+  ): Promise<void> {
+    const { context } = this;
+    const resource = { service, name: request.name };
+    const wanted = context.wanted(call, resource, request, true);
+    const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
+    const onPosition = this.positionReporter(call, service, wanted.clientRequestId, owner);
+    const attempt = new AcquireAttempt(context, call, resource, wanted, end, true, onPosition);
+    const granted = await attempt.run();
+    const { confirmedAt } = attempt;
+    const giveBack = (): void => context.withdrawals.giveBackLater(resource, wanted);
+    try {
+      if (!(await this.keep(call, resource, wanted, { granted, confirmedAt }, owner))) giveBack();
+    } catch (error) {
+      if (error instanceof HoldfastError && error.reason === 'OUTCOME_UNKNOWN') giveBack();
+      throw error;
+    }
+  }
+
+  /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
+  private positionReporter(
+    call: Call,
+    service: Service,
+    requestId: string,
+    sink: HoldSink,
+  ): (waiter: Waiter) => void {
+    const { clock } = this.context;
+    let lastPosition = 0;
+    let lastSentAt = -Infinity;
+    return ({ position, snapshot: { waiterCount, holder } }) => {
+      const now = clock.now();
+      if (position === lastPosition || now - lastSentAt < POSITION_INTERVAL_MS) return;
+      lastPosition = position;
+      lastSentAt = now;
+      sink.send({
+        kind: 'queued',
+        requestId,
+        position,
+        waiterCount,
+        holder: holder && !call.hidesHolders ? shownToClients(service, holder) : undefined,
+      });
+    };
+  }
+
+  private async attach(call: Call, service: Service, leaseId: string, owner: LeaseOwner): Promise<void> {
+    const { context } = this;
+    const { resource, requestId, secret } = parseLeaseId(service, leaseId);
+    const ref = { requestId, attach: context.newAttach(call, true), leaseId };
+    const arrived = this.arrive(requestKey(resource, requestId));
+    try {
+      const confirmed = await this.renew(call, resource, ref, secret, true);
+      // An acquire counts its lease itself.
+      context.countedLeases.lives(call, requestKey(resource, requestId), confirmed.granted.remainingMs);
+      await this.keep(call, resource, ref, confirmed, owner);
+    } finally {
+      arrived();
+    }
+  }
+
+  /** A call of the request arrives until the returned function is called. */
+  private arrive(key: string): () => void {
+    const { arriving } = this;
+    arriving.set(key, (arriving.get(key) ?? 0) + 1);
+    return () => {
+      const left = (arriving.get(key) ?? 0) - 1;
+      if (left > 0) arriving.set(key, left);
+      else arriving.delete(key);
+    };
+  }
+
+  /** Renews the lease for a call that takes the lease over, or that speaks for the lease already. */
+  private async renew(
+    call: Call,
+    resource: Resource,
+    ref: KeptRef,
+    secret: string,
+    takeOver: boolean,
+  ): Promise<Confirmed> {
+    const { store, clock, moments } = this.context;
+    const { requestId, attach, leaseId, clientRequestId = knownRequestId(call, requestId) } = ref;
+    const stream = { attach, takeOver };
+    const { identity, connection: caller } = call;
+    const repeatedBy = leaseId === undefined ? 'request_id' : 'lease_id';
+    const notAnswered = () => errors.notAnswered(resource, repeatedBy, clientRequestId);
+    const confirmedAt = moments.next();
+    const granted = await store
+      .renew(resource, { requestId, secret, identity, ttlMs: undefined, stream, caller })
+      .catch((error: unknown) => {
+        // The store may hold the lease for this call, even if it was not asked who speaks.
+        if (!takeOver && error instanceof StoreFailure) throw notAnswered();
+        throw errors.translateStoreFailure(error, resource, repeatedBy, clientRequestId);
+      });
+    if (granted.kind !== 'granted') throw notHeld(resource, ref, granted);
+    // A lease is never reported after its offset has passed. The client may ask again.
+    if (hasOffsetPassed(call, granted, clock.now())) throw notAnswered();
+    return { granted, confirmedAt };
+  }
+
+  /**
+   * Reports the grant, and holds the lease for the owner. Another call of the request may hold the lease here. Then the call
+   * that the store made the speaker last continues: if this call's grant may be older, the call asks the store before the
+   * client is told anything. Returns false if the client is gone.
+   */
+  private async keep(
+    call: Call,
+    resource: Resource,
+    ref: KeptRef,
+    confirmed: Confirmed,
+    owner: LeaseOwner,
+  ): Promise<boolean> {
+    const key = requestKey(resource, ref.requestId);
+    let { granted, confirmedAt } = confirmed;
+    const arrived = this.arrive(key);
+    try {
+      while (!call.cancelled && !speaksLater(confirmedAt, this.held.get(key))) {
+        ({ granted, confirmedAt } = await this.renew(call, resource, ref, granted.secret, false));
+      }
+      if (call.cancelled) return false;
+      this.begin(call, resource, ref, granted, owner);
+      return true;
+    } finally {
+      arrived();
+    }
+  }
+
+  private begin(
+    call: Call,
+    resource: Resource,
+    { requestId, attach, clientRequestId, leaseId }: KeptRef,
+    granted: Granted,
+    owner: LeaseOwner,
+  ): void {
+    const { context } = this;
+    const lease = grantedLease(resource, { requestId, clientRequestId, leaseId }, granted);
+    owner.send({ kind: 'granted', lease });
+    context.observer?.granted(call, resource.service, call.receivedAt);
+    const ageLimitAt = context.ageLimitAt(call, granted.ttlMs);
+    const ref = { requestId, attach };
+    const since = context.moments.next();
+    const held = new HeldLease(
+      { context: this.heldContext, owner, call, resource, ref, ageLimitAt, since },
+      granted,
+    );
+    this.held.get(held.key)?.supersede();
+    this.held.set(held.key, held);
+    owner.hold(held);
+    if (context.isDraining) held.drain();
+    else if (context.queue.takeEarlyHint(resource, requestId)) held.recheck();
+  }
+}
+
+/** The error for a call without a lease. */
+function notHeld(
+  resource: Resource,
+  { requestId, clientRequestId = requestId, leaseId }: KeptRef,
+  reply: Exclude<RenewReply, Granted>,
+): HoldfastError {
+  if (reply.kind === 'superseded') return errors.superseded(resource);
+  const cause = reply.kind === 'finished' ? reply.cause : undefined;
+  if (leaseId !== undefined) return errors.leaseNotHeld(resource, cause);
+  // A lease that the store has forgotten is no end of its request.
+  return cause === undefined
+    ? errors.notAnswered(resource, 'request_id', clientRequestId)
+    : errors.requestFinished(resource, clientRequestId);
+}

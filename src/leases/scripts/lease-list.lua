@@ -1,0 +1,80 @@
+#!lua flags=no-writes
+-- Examines some names of a bucket's index, in the order of their bytes, and answers the names that a list shows: locks with
+-- a holder or a waiter, and all semaphores. Expired leases do not count.
+--
+-- KEYS   1 index of names of a bucket and a service (shared/layout.lua)  2 epoch of the bucket
+-- ARGV   1 version of the server's layout of leases  2 prefix of the names to examine  3 examine the names after this name
+--        ("": from the first)  4 maximum number of names to examine  5 maximum number of names to answer
+--        6 only resources that show a holder or a waiter with this holder_id ("": any)
+--        7 answer 1: views of resources, 0: numbers of waiters  8 maximum number of holders and of waiters to show
+--        9 only resources that show a holder or a waiter with this identity, the same one as of 6 ("": any)
+-- Reply  { { name, resource_view, is_inexact } or { name, number of waiters } ... },
+--        last examined name ("": no more names), number of examined names,
+--        { names that may leave the index (lease-unlist.lua) ... }
+--                                          is_inexact is 1 if the permits in use may count expired leases, else 0
+--        nothing                           the bucket has leases of another layout
+-- Holds  Read-only, so a replica may answer. Stops after MOST_WORK, a bound for the records that the script reads.
+--
+-- @include ../../redis/scripts/shared/layout-of.lua
+-- @include shared/other-names.lua
+-- @include shared/state.lua
+-- @include shared/views.lua
+local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
+local most_looked_at, most_shown, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
+local wants_views, max_shown, identity = ARGV[7] == '1', tonumber(ARGV[8]), ARGV[9]
+local MOST_WORK = 64 -- in records; METADATA_BYTES of metadata count as one more
+local METADATA_BYTES = 512
+
+local epoch = redis.call('GET', EPOCH_KEY)
+local stored_layout = layout_of(epoch)
+if stored_layout and stored_layout ~= layout then return {} end
+clock_shift = clock_shift_of(epoch)
+
+local function is_in_use()
+  if has_semaphores then return meta.limit ~= nil end
+  if meta.queue > 0 then return true end
+  local latest = now - clock_shift -- the latest end of an expired lease
+  if meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), '(' .. int(latest), '+inf') > 0 then return true end
+  for _, time in ipairs(lease_ends) do
+    if time > latest then return true end
+  end
+  return meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0
+end
+
+local is_filtered = holder_id ~= '' or identity ~= ''
+
+-- `identity_at`: the place of the identity in the view of a holder, or of a waiter.
+local function shows(part, identity_at)
+  for _, one in ipairs(part) do
+    local has_label = holder_id == '' or one[1] == holder_id
+    if has_label and (identity == '' or one[identity_at] == identity) then return true end
+  end
+end
+
+local work = 0
+local function look(name)
+  select_name(name)
+  if not is_in_use() then return nil end
+  if not wants_views and not is_filtered then return { name, meta.queue } end
+  more = false
+  local view = resource_view(max_shown)
+  for _, request in pairs(records) do
+    work = work + 1 + (request and #request.metadata / METADATA_BYTES or 0)
+  end
+  if is_filtered and not (shows(view[6], 9) or shows(view[7], 6)) then return nil end
+  return wants_views and { name, view, more and 1 or 0 } or { name, meta.queue }
+end
+
+-- No name has the byte 255, which is no UTF-8.
+local names = redis.call(
+  'ZRANGEBYLEX', index_key, after == '' and '[' .. prefix or '(' .. after, '(' .. prefix .. '\255', 'LIMIT', '0',
+  most_looked_at)
+local shown, unused, looked_at = {}, {}, 0
+for _, name in ipairs(names) do
+  if #shown == most_shown or work >= MOST_WORK then break end
+  shown[#shown + 1] = look(name)
+  if is_unused() then unused[#unused + 1] = name end
+  looked_at = looked_at + 1
+end
+local is_end = looked_at == #names and looked_at < tonumber(most_looked_at)
+return { shown, is_end and '' or names[looked_at], looked_at, unused }

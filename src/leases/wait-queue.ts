@@ -1,0 +1,234 @@
+import type { Clock } from '../base/clock';
+import { reportDefect, StoreFailure } from '../base/errors';
+import type { BoundedSteps } from './bounded-steps';
+import { requestKey, resourceKey, type Resource, type Service } from './lease';
+import { speaksLater, type Moments } from './moments';
+import type { Granted, LeaseStore, TouchReply } from './lease-store';
+import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
+import type { Waiter } from './waiter';
+
+/** A resource that calls of this server wait for. */
+interface Watch {
+  readonly resource: Resource;
+  /** By request id, in the order in which touches ask about them. */
+  readonly waiters: Map<string, Waiter>;
+  nextTouch: TimerEntry | undefined;
+  nextTouchAt: number;
+  touching: boolean;
+  /** True: touch again as soon as the touch in flight is answered. */
+  touchAgain: boolean;
+  /** The number of waiters about which touches must still ask without a pause, because a reply may be lost. */
+  mustAsk: number;
+}
+
+const TOUCH_INTERVAL_MS = 1000;
+const RETRY_INTERVAL_MS = 250;
+/** Delay between the earliest end of a lease and the touch for this end. */
+const AFTER_END_MS = 5;
+const SHORTEST_INTERVAL_MS = 25;
+/** The bound of the touch script. If more calls wait, successive touches ask about different calls. */
+const WAITERS_PER_TOUCH = 64;
+const MAX_EARLY_HINTS = 1024;
+
+/**
+ * The waiting calls of this server. Touches keep the places of these calls in the store's queues. Each watched resource
+ * is touched every second, and once more when its earliest lease ends. So a lost hint costs at most a second. See
+ * docs/design/leases.md, rule 6.
+ */
+export class WaitQueue {
+  private readonly watches = new Map<string, Watch>();
+  private readonly earlyHints = new Set<string>();
+
+  constructor(
+    private readonly store: LeaseStore,
+    private readonly clock: Clock,
+    private readonly timers: TimerQueue,
+    private readonly steps: BoundedSteps,
+    private readonly moments: Moments,
+    private readonly onDefect: (error: unknown) => void,
+  ) {}
+
+  get waiterCount(): number {
+    let count = 0;
+    for (const watch of this.watches.values()) count += watch.waiters.size;
+    return count;
+  }
+
+  waiterCountOf(service: Service): number {
+    let count = 0;
+    for (const { resource, waiters } of this.watches.values()) {
+      if (resource.service === service) count += waiters.size;
+    }
+    return count;
+  }
+
+  get watchedCount(): number {
+    return this.watches.size;
+  }
+
+  *all(): Iterable<Waiter> {
+    for (const watch of this.watches.values()) yield* watch.waiters.values();
+  }
+
+  /**
+   * Adds a call with a place that the store has confirmed. An older call of the same request is superseded. If another
+   * call of the request waits and may be newer, the waiter is not added, and must claim.
+   */
+  add(waiter: Waiter): void {
+    const { resource, wanted, snapshot } = waiter;
+    const watch = this.watchOf(resource);
+    const known = watch.waiters.get(wanted.requestId);
+    if (known === waiter) return;
+    if (!speaksLater(waiter.confirmedAt, known)) return waiter.raise('recheck');
+    known?.raise('superseded');
+    waiter.since = this.moments.next();
+    watch.waiters.set(wanted.requestId, waiter);
+    if (this.takeEarlyHint(resource, wanted.requestId)) waiter.raise('recheck');
+    this.scheduleTouch(watch, snapshot.earliestEndMs);
+  }
+
+  has(waiter: Waiter): boolean {
+    const watch = this.watches.get(resourceKey(waiter.resource));
+    return watch?.waiters.get(waiter.wanted.requestId) === waiter;
+  }
+
+  remove(waiter: Waiter): void {
+    const key = resourceKey(waiter.resource);
+    const watch = this.watches.get(key);
+    if (watch?.waiters.get(waiter.wanted.requestId) !== waiter) return;
+    watch.waiters.delete(waiter.wanted.requestId);
+    if (watch.waiters.size > 0) return;
+    watch.nextTouch?.cancel();
+    this.watches.delete(key);
+  }
+
+  /** Wakes the call that waits for the request. Returns false if no call waits. */
+  recheck(resource: Resource, requestId: string): boolean {
+    const waiter = this.watches.get(resourceKey(resource))?.waiters.get(requestId);
+    waiter?.raise('recheck');
+    return waiter !== undefined;
+  }
+
+  /** Keeps a hint that came before the reply to its request. Above MAX_EARLY_HINTS the oldest hint is dropped. */
+  keepEarlyHint(resource: Resource, requestId: string): void {
+    this.earlyHints.add(requestKey(resource, requestId));
+    if (this.earlyHints.size <= MAX_EARLY_HINTS) return;
+    for (const oldest of this.earlyHints) return void this.earlyHints.delete(oldest);
+  }
+
+  /** Returns whether a hint for the request came early, and forgets the hint. */
+  takeEarlyHint(resource: Resource, requestId: string): boolean {
+    return this.earlyHints.delete(requestKey(resource, requestId));
+  }
+
+  /**
+   * Touches the resource of a new lease at the lease's end if no regular touch is due before. The next waiters know only
+   * the end of the offer, or of the lease before.
+   */
+  touchAtEndOf(resource: Resource, { sentAt, remainingMs }: Granted): void {
+    if (remainingMs >= TOUCH_INTERVAL_MS) return;
+    this.timers.at(sentAt + remainingMs + AFTER_END_MS, () => this.steps.run(resource));
+  }
+
+  /** Asks about all waiters of a resource now, because a lost reply may have granted to some of them. */
+  askAboutAll(resource: Resource): void {
+    const watch = this.watches.get(resourceKey(resource));
+    if (!watch) return;
+    watch.mustAsk = watch.waiters.size;
+    // A touch that has failed is sent again after a pause.
+    if (!watch.touching) this.scheduleTouchIn(watch, 0);
+  }
+
+  private watchOf(resource: Resource): Watch {
+    const key = resourceKey(resource);
+    let watch = this.watches.get(key);
+    if (!watch) {
+      watch = {
+        resource,
+        waiters: new Map(),
+        nextTouch: undefined,
+        nextTouchAt: 0,
+        touching: false,
+        touchAgain: false,
+        mustAsk: 0,
+      };
+      this.watches.set(key, watch);
+    }
+    return watch;
+  }
+
+  private scheduleTouch(watch: Watch, earliestEndMs: number | undefined): void {
+    const untilEndMs =
+      earliestEndMs === undefined ? Infinity : Math.max(earliestEndMs + AFTER_END_MS, SHORTEST_INTERVAL_MS);
+    this.scheduleTouchIn(watch, Math.min(TOUCH_INTERVAL_MS, untilEndMs));
+  }
+
+  /** Never delays a scheduled touch, because new waiters must not postpone the touch. */
+  private scheduleTouchIn(watch: Watch, delayMs: number): void {
+    const at = this.clock.now() + delayMs;
+    if (watch.nextTouch && watch.nextTouchAt <= at) return;
+    watch.nextTouch?.cancel();
+    watch.nextTouchAt = at;
+    watch.nextTouch = this.timers.at(at, () => {
+      watch.nextTouch = undefined;
+      this.touchNow(watch);
+    });
+  }
+
+  private touchNow(watch: Watch): void {
+    if (watch.touching) {
+      watch.touchAgain = true;
+      return;
+    }
+    watch.touching = true;
+    watch.touchAgain = false;
+    this.touch(watch)
+      .then(
+        (earliestEndMs) => this.scheduleTouch(watch, earliestEndMs),
+        (error) => {
+          reportDefect(error, this.onDefect);
+          const isPaused = error instanceof StoreFailure && error.kind === 'quarantined';
+          this.scheduleTouchIn(watch, isPaused ? TOUCH_INTERVAL_MS : RETRY_INTERVAL_MS);
+        },
+      )
+      .then(() => {
+        watch.touching = false;
+        if (watch.waiters.size === 0) watch.nextTouch?.cancel();
+        else if (watch.touchAgain) this.touchNow(watch);
+      })
+      .catch(this.onDefect);
+  }
+
+  private async touch(watch: Watch): Promise<number | undefined> {
+    const asked: Waiter[] = [];
+    for (const waiter of watch.waiters.values()) {
+      asked.push(waiter);
+      if (asked.length === WAITERS_PER_TOUCH) break;
+    }
+    const reply = await this.store.touch(
+      watch.resource,
+      asked.map((waiter) => waiter.wanted),
+    );
+    this.updateWaiters(watch, asked, reply);
+    watch.mustAsk = Math.max(0, watch.mustAsk - asked.length);
+    if (watch.mustAsk > 0) watch.touchAgain = true;
+    // The store has lost the queue: touches ask about every waiter now, and not only about 64 waiters in a second.
+    if (watch.waiters.size > asked.length && reply.waiters.every((state) => state === 'recheck'))
+      watch.touchAgain = true;
+    return reply.snapshot.earliestEndMs;
+  }
+
+  private updateWaiters(watch: Watch, asked: readonly Waiter[], reply: TouchReply): void {
+    for (const [index, waiter] of asked.entries()) {
+      const state = reply.waiters[index];
+      if (watch.waiters.get(waiter.wanted.requestId) !== waiter) continue; // the wait has ended
+      if (watch.waiters.size > WAITERS_PER_TOUCH) {
+        // The next touch asks about other waiters first. The place in the store's queue stays the same.
+        watch.waiters.delete(waiter.wanted.requestId);
+        watch.waiters.set(waiter.wanted.requestId, waiter);
+      }
+      if (typeof state === 'number') waiter.update(state, reply.snapshot);
+      else if (state) waiter.raise(state);
+    }
+  }
+}

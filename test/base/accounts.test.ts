@@ -1,0 +1,246 @@
+import fc from 'fast-check';
+import type { Account } from '../../src/base/account';
+import { Accounts } from '../../src/base/accounts';
+import { HoldfastError } from '../../src/base/errors';
+import type { Quotas } from '../../src/base/quotas';
+import { QuotaRules, type QuotaRule } from '../../src/access/quota-rules';
+import { ManualClock } from '../support/manual-clock';
+
+function started(quotas: Quotas) {
+  const clock = new ManualClock(1_000_000);
+  const accounts = new Accounts({ quotasOf: () => quotas }, clock);
+  return { clock, accounts };
+}
+
+/** Undefined: the account allows the act. */
+function refusalOf(act: () => void): HoldfastError | undefined {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+const takeMany = (account: Account, count: number): number => {
+  let taken = 0;
+  for (let tries = 0; tries < count; tries++) {
+    if (refusalOf(() => account.takeCommand()) === undefined) taken += 1;
+  }
+  return taken;
+};
+
+describe('the quota of commands per second', () => {
+  it.each([1, 3, 7, 1000, 30_000])('of %s allows all commands of one second at the same moment', (limit) => {
+    const { accounts } = started({ commands_per_second: limit });
+    expect(takeMany(accounts.of('token:a', {}), limit + 5)).toBe(limit);
+  });
+
+  it('tells the caller when the next command is allowed, and allows the command at that time', async () => {
+    const { clock, accounts } = started({ commands_per_second: 4 });
+    const account = accounts.of('token:a', {});
+    takeMany(account, 4);
+    const refusal = refusalOf(() => account.takeCommand());
+    expect(refusal).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+      details: { metadata: { quota: 'commands_per_second', limit: '4' }, retryAfterMs: 250 },
+    });
+    expect(refusal?.message).toContain('token:a sends more than its quota of 4 commands per second');
+    await clock.advance(249);
+    expect(takeMany(account, 1)).toBe(0);
+    await clock.advance(1);
+    expect(takeMany(account, 2)).toBe(1);
+  });
+
+  it('allows at most two seconds of commands in any second, and one second of commands after a second without commands', () => {
+    const steps = fc.array(fc.tuple(fc.nat(700), fc.nat(30)), { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 40 }), steps, (limit, acts) => {
+        const { clock, accounts } = started({ commands_per_second: limit });
+        const account = accounts.of('token:a', {});
+        const taken: { at: number; count: number }[] = [];
+        for (const [pauseMs, count] of acts) {
+          clock.pass(pauseMs);
+          const hasPaused = taken.every(({ at }) => at <= clock.now() - 1000);
+          const got = takeMany(account, count);
+          if (hasPaused) expect(got).toBe(Math.min(count, limit));
+          taken.push({ at: clock.now(), count: got });
+          const inWindow = taken.filter(({ at }) => at > clock.now() - 1000).reduce((a, b) => a + b.count, 0);
+          expect(inWindow).toBeLessThanOrEqual(2 * limit);
+        }
+      }),
+    );
+  });
+});
+
+describe('an account', () => {
+  it('is shared by all connections of an identity, and belongs to a single connection without an identity', () => {
+    const { accounts } = started({});
+    const [one, two] = [{}, {}];
+    expect(accounts.of('token:a', one)).toBe(accounts.of('token:a', two));
+    expect(accounts.of('token:a', one)).not.toBe(accounts.of('token:b', one));
+    expect(accounts.of('', one)).toBe(accounts.of('', one));
+    expect(accounts.of('', one)).not.toBe(accounts.of('', two));
+  });
+
+  it('refuses streams above the quota, but never a stream that attaches to a lease', () => {
+    const { accounts } = started({ streams: 2 });
+    const account = accounts.of('token:a', {});
+    account.openStream(false);
+    account.openStream(true);
+    expect(refusalOf(() => account.openStream(false))?.details.metadata).toEqual({
+      quota: 'streams',
+      limit: '2',
+    });
+    account.openStream(true);
+    account.closeStream();
+    account.closeStream();
+    expect(refusalOf(() => account.openStream(false))).toBeUndefined();
+  });
+
+  it('refuses sessions above the quota, but never the next session of a client process', () => {
+    const { accounts } = started({ sessions: 2 });
+    const account = accounts.of('token:a', {});
+    account.openSession('one');
+    account.openSession('two');
+    account.openSession('two');
+    for (const clientId of ['two', 'three']) {
+      expect(refusalOf(() => account.openSession(clientId))?.details.metadata).toEqual({
+        quota: 'sessions',
+        limit: '2',
+      });
+    }
+    account.closeSession('two');
+    expect(refusalOf(() => account.openSession('three'))).toBeDefined();
+    account.closeSession('two');
+    expect(refusalOf(() => account.openSession('three'))).toBeUndefined();
+    for (const clientId of ['one', 'three']) account.closeSession(clientId);
+    expect(account.isUnused).toBe(true);
+  });
+
+  it('counts a session as a stream and a command, and never refuses the next session of a process because of either quota', () => {
+    const { accounts } = started({ streams: 1, commands_per_second: 2 });
+    const account = accounts.of('token:a', {});
+    account.openSession('one');
+    account.openSession('one');
+    expect(refusalOf(() => account.openSession('two'))?.details.metadata).toMatchObject({ quota: 'streams' });
+    expect(refusalOf(() => account.openSession('two'))?.details.metadata).toMatchObject({
+      quota: 'commands_per_second',
+    });
+    account.closeSession('one');
+    expect(refusalOf(() => account.openSession('one'))).toBeUndefined();
+  });
+
+  it('keeps its counts when the quotas change', () => {
+    const { accounts } = started({ streams: 5 });
+    const account = accounts.of('token:a', {});
+    for (let count = 0; count < 3; count++) account.openStream(false);
+    accounts.replace({ quotasOf: () => ({ streams: 3 }) });
+    expect(refusalOf(() => account.openStream(false))).toBeDefined();
+    accounts.replace({ quotasOf: () => ({}) });
+    expect(refusalOf(() => account.openStream(false))).toBeUndefined();
+  });
+
+  it('is forgotten only if it is not used and there are more than 10,000 identities', async () => {
+    const { clock, accounts } = started({ streams: 1, commands_per_second: 1 });
+    const used = accounts.of('token:used', {});
+    used.openStream(false);
+    for (let number = 0; number < 20_000; number++) accounts.of(`token:${number}`, {}).takeCommand();
+    expect(accounts.size).toBe(20_001);
+    await clock.advance(1000);
+    for (let number = 0; number < 5000; number++) accounts.of(`token:new-${number}`, {});
+    expect(accounts.size).toBeLessThan(11_000);
+    expect(accounts.of('token:used', {})).toBe(used);
+  });
+});
+
+describe('a quota that counts together', () => {
+  const team: QuotaRule = { identities: ['token:team-*'], count: 'together' };
+  const opened = (rule: QuotaRule) => {
+    const clock = new ManualClock(1_000_000);
+    const accounts = new Accounts(new QuotaRules([{ ...team, ...rule }], {}), clock);
+    return { clock, accounts, of: (name: string) => accounts.of(`token:${name}`, {}) };
+  };
+
+  it('bounds the leases, streams and sessions of all its identities, and of no others', () => {
+    const { of } = opened({ leases: 2, streams: 3, sessions: 1 });
+    of('team-1').requestLease();
+    of('team-2').requestLease();
+    const refusal = refusalOf(() => of('team-3').requestLease());
+    expect(refusal).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+      details: { metadata: { quota: 'leases', limit: '2' } },
+    });
+    expect(refusal?.message).toContain(
+      'token:team-3 and others have reached the quota that they share of 2 leases',
+    );
+    expect(refusalOf(() => of('other').requestLease())).toBeUndefined();
+    of('team-2').leaseCount -= 1;
+    expect(refusalOf(() => of('team-3').requestLease())).toBeUndefined();
+    of('team-1').openSession('process-1');
+    expect(refusalOf(() => of('team-2').openSession('process-2'))).toMatchObject({
+      reason: 'QUOTA_EXCEEDED',
+    });
+    of('team-1').closeSession('process-1');
+    of('team-2').openSession('process-2');
+    of('team-1').openStream(false);
+    of('team-3').openStream(false);
+    expect(refusalOf(() => of('team-1').openStream(false))).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    // A stream that keeps a lease is never refused.
+    expect(refusalOf(() => of('team-1').openStream(true))).toBeUndefined();
+  });
+
+  it('bounds the waiters and the commands of all its identities', async () => {
+    const { of, clock } = opened({ waiters: 1, commands_per_second: 4 });
+    of('team-1').waiterCount += 1;
+    expect([of('team-2').mayWait, of('other').mayWait]).toEqual([false, true]);
+    expect(takeMany(of('team-1'), 3) + takeMany(of('team-2'), 3)).toBe(4);
+    const refusal = refusalOf(() => of('team-3').takeCommand());
+    expect(refusal?.message).toContain(
+      'token:team-3 and others send more than the quota that they share of 4 commands',
+    );
+    await clock.advance(250);
+    expect(takeMany(of('team-3'), 2)).toBe(1);
+  });
+
+  it('has the counts of before after a reload, also of identities that are silent', async () => {
+    const { of, accounts, clock } = opened({ leases: 100 });
+    for (let i = 0; i < 50; i += 1) of(`team-${i}`).requestLease();
+    accounts.replace(new QuotaRules([{ ...team, leases: 51 }], {}));
+    await clock.advance(1);
+    expect(refusalOf(() => of('team-new').requestLease())).toBeUndefined();
+    expect(refusalOf(() => of('team-new').requestLease())).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    // Without the sharing, each identity has its own count again.
+    accounts.replace(new QuotaRules([{ identities: ['token:team-*'], leases: 1 }], {}));
+    expect(refusalOf(() => of('team-1').requestLease())).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    expect(refusalOf(() => of('team-other').requestLease())).toBeUndefined();
+  });
+
+  it('counts exactly the acts that are open, whatever happens and whenever a reload comes', () => {
+    const acts = fc.array(fc.tuple(fc.nat(3), fc.constantFrom('request', 'end', 'reload')), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(acts, (steps) => {
+        const { of, accounts } = opened({ leases: 5 });
+        const held = new Map<number, number>();
+        const total = () => [...held.values()].reduce((sum, count) => sum + count, 0);
+        for (const [who, act] of steps) {
+          const count = held.get(who) ?? 0;
+          if (act === 'reload') {
+            accounts.replace(new QuotaRules([{ ...team, leases: 5 }], {}));
+            for (const one of [0, 1, 2, 3]) void of(`team-${one}`).shared;
+          } else if (act === 'end' && count > 0) {
+            of(`team-${who}`).leaseCount -= 1;
+            held.set(who, count - 1);
+          } else if (act === 'request') {
+            const isFull = total() >= 5;
+            expect(refusalOf(() => of(`team-${who}`).requestLease()) !== undefined).toBe(isFull);
+            if (!isFull) held.set(who, count + 1);
+          }
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Distribution } from '../../src/base/distribution';
+import { LeaseMeters } from '../../src/leases/lease-meters';
+import { unmeasured } from '../../src/server/metrics/composition';
+import { Metrics, metrics } from '../../src/server/metrics/prometheus';
+import type { MetricSources } from '../../src/server/metrics/sources';
+import { CommandMeters, nodeName, OTHER_NODES } from '../../src/redis/command-meters';
+import { CallMeters } from '../../src/rpc/entry/call-meters';
+import { ERROR_TABLE } from '../../src/rpc/error-table';
+import { metricsPage } from '../../tools/metrics-docs';
+import { ROOT } from '../support/root';
+
+/** The text that Prometheus reads. */
+
+const textOf = (sources: Partial<MetricSources>): Promise<string> =>
+  new Metrics({ ...unmeasured('1.2.3'), isReady: () => true, ...sources }).text();
+
+test('a distribution counts a value in the first bucket that is not below the value', () => {
+  const distribution = new Distribution([1, 10]);
+  [0, 1, 1.5, 10, 11].forEach((value) => distribution.add(value));
+  expect([distribution.counts, distribution.sum]).toEqual([[2, 2, 1], 23.5]);
+});
+
+test('shows a distribution of milliseconds as a histogram of seconds', async () => {
+  const meters = new LeaseMeters();
+  [50, 300, 1e6].forEach((ms) => meters.lock.slackMs.add(ms));
+  const text = await textOf({ permits: { meters, waiterCountOf: () => 7 } });
+  const lines = text.split('\n').filter((line) => /^holdfast_renewal_slack\S+service="lock"/.test(line));
+  expect(lines.slice(0, 3)).toEqual([
+    'holdfast_renewal_slack_seconds_bucket{le="0.1",service="lock"} 1',
+    'holdfast_renewal_slack_seconds_bucket{le="0.25",service="lock"} 1',
+    'holdfast_renewal_slack_seconds_bucket{le="0.5",service="lock"} 2',
+  ]);
+  expect(lines.slice(-3)).toEqual([
+    'holdfast_renewal_slack_seconds_bucket{le="+Inf",service="lock"} 3',
+    'holdfast_renewal_slack_seconds_sum{service="lock"} 1000.35',
+    'holdfast_renewal_slack_seconds_count{service="lock"} 3',
+  ]);
+  expect(text).toContain('holdfast_waiters{service="semaphore"} 7');
+});
+
+test('counts calls by type, service, method and status, and times only unary calls', async () => {
+  const calls = new CallMeters();
+  const unary = calls.of({ path: '/a.B/Get', requestStream: false, responseStream: false });
+  const stream = calls.of({ path: '/a.B/Watch', requestStream: false, responseStream: true });
+  for (const meter of [unary, stream]) {
+    meter.startedCount += 2;
+    meter.end(0);
+    meter.end(99);
+    meter.ms?.add(3);
+  }
+  calls.refused('/a.B/Get', 8);
+  calls.refused('/a.B/Unknown', 8);
+  const text = await textOf({ calls });
+  const labels = 'grpc_type="unary",grpc_service="a.B",grpc_method="Get"';
+  expect(text).toContain(`grpc_server_started_total{${labels}} 3\n`);
+  expect(text).toContain(`grpc_server_handled_total{${labels},grpc_code="UNKNOWN"} 1\n`);
+  expect(text).toContain(`grpc_server_handled_total{${labels},grpc_code="RESOURCE_EXHAUSTED"} 1\n`);
+  expect(text).toContain(
+    'grpc_type="server_stream",grpc_service="a.B",grpc_method="Watch",grpc_code="OK"} 1\n',
+  );
+  expect(text.match(/^grpc_server_handling_seconds_count.*$/gm)).toEqual([
+    `grpc_server_handling_seconds_count{${labels}} 1`,
+  ]);
+  expect(text).not.toContain('grpc_method="Unknown"');
+});
+
+test('counts the failed commands of sessions by reason, and shows each reason from the start', async () => {
+  const calls = new CallMeters();
+  calls.sessionFailures.add('OVERLOADED');
+  calls.sessionFailures.add('OVERLOADED');
+  const text = await textOf({ calls });
+  expect(text).toContain('holdfast_session_failures_total{reason="OVERLOADED"} 2\n');
+  const reasons = [...text.matchAll(/^holdfast_session_failures_total\{reason="(\w+)"\} \d+$/gm)];
+  expect(reasons.map(([, reason]) => reason).sort()).toEqual(Object.keys(ERROR_TABLE).sort());
+});
+
+test('counts the failed queries of SuggestStream by reason, and shows each reason from the start', async () => {
+  const calls = new CallMeters();
+  calls.queryFailures.add('QUOTA_EXCEEDED');
+  const text = await textOf({ calls });
+  const labels = (reason: string): string => `{grpc_method="SuggestStream",reason="${reason}"}`;
+  expect(text).toContain(`holdfast_query_failures_total${labels('QUOTA_EXCEEDED')} 1\n`);
+  for (const reason of Object.keys(ERROR_TABLE)) {
+    expect(text).toContain(`holdfast_query_failures_total${labels(reason)} `);
+  }
+});
+
+test('bounds the number of Redis nodes with numbers of their own', () => {
+  const meters = new CommandMeters();
+  for (let port = 0; port < 300; port += 1) meters.of(`10.0.0.1:${port}`);
+  expect([...meters.all()]).toHaveLength(257);
+  expect(meters.of('10.0.0.2:1').node).toBe(OTHER_NODES);
+  expect(meters.of('10.0.0.1:7').node).toBe('10.0.0.1:7');
+});
+
+test.each([
+  ['redis://user:secret@redis.internal:6380/3', 'redis.internal:6380'],
+  ['rediss://[::1]', '[::1]:6379'],
+  ['redis+unix:///run/redis.sock', '/run/redis.sock'],
+  ['/run/redis.sock', '/run/redis.sock'],
+])('names the Redis at %s without its user and password', (endpoint, name) => {
+  expect(nodeName(endpoint)).toBe(name);
+});
+
+test('names each metric once, in base units, and counters end with _total', () => {
+  const names = metrics.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { name, type, unit } of metrics) {
+    expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
+    if (unit === 'seconds' || unit === 'bytes') expect(name).toMatch(new RegExp(`_${unit}(_total)?$`));
+  }
+});
+
+test('no label has names of resources, holders or identities', () => {
+  const labels = new Set(metrics.flatMap((metric) => Object.keys(metric.labels)));
+  expect([...labels].sort()).toEqual([
+    ...[
+      'cause',
+      'certificate',
+      'content',
+      'failure',
+      'grpc_code',
+      'grpc_method',
+      'grpc_service',
+      'grpc_type',
+      'kind',
+    ],
+    ...['node', 'reason', 'service', 'version'],
+  ]);
+});
+
+test('docs/operations/metrics.md has every metric', () => {
+  expect(readFileSync(join(ROOT, 'docs/operations/metrics.md'), 'utf8')).toBe(metricsPage());
+});
