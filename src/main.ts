@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { ConfigError, credentialsOf, readConfig, type Config } from './server/config/config';
-import { readOpenTelemetry } from './server/config/open-telemetry';
-import { createLog } from './server/log';
+import { type Config, ConfigError, credentialsOf, readConfig } from './server/config/config';
+import { readOpenTelemetry } from './server/config/variables';
+import { createLog } from './server/startup';
 import { createServer, StartError, type HoldfastServer } from './server/server';
-import { startTracing } from './server/start-tracing';
+import { startTracing } from './server/tracing';
 
 /** The exit codes. After a second signal the exit code is 128 + the number of the signal, as is usual in shells. */
 const EXIT = {

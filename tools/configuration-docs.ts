@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Option } from '../src/server/config/option';
+import type { Option } from '../src/server/config/values';
 import { options } from '../src/server/config/options';
 
 /**

@@ -1,4 +1,4 @@
-// Writes docs/errors.md from the comments in error_reason.proto and the table in src/rpc/error-table.ts.
+// Writes docs/errors.md from the comments in error_reason.proto and the table in src/rpc/call-errors.ts.
 //
 //   node tools/error-docs.mjs --write    writes the page (needs a build, because the table is read from dist/)
 //   node tools/error-docs.mjs --check    fails if the page is out of date, or if a comment differs from the table
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 const { status } = require('@grpc/grpc-js');
-const { ERROR_TABLE } = require(join(root, 'dist/src/rpc/error-table.js'));
+const { ERROR_TABLE } = require(join(root, 'dist/src/rpc/call-errors.js'));
 
 const page = join(root, 'docs/errors.md');
 const proto = join(root, 'proto/holdfast/v1/error_reason.proto');

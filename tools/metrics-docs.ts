@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { MetricDefinition } from '../src/server/metrics/definition';
+import type { MetricDefinition } from '../src/server/metrics/sources';
 import { metrics } from '../src/server/metrics/prometheus';
 import { wrapped } from './configuration-docs';
 

@@ -1,14 +1,14 @@
 /** Compares answers with the exact best ten of each query, and searches an index without a server. */
-import { EntryCollector } from '../../src/autocomplete/index/build/entry-collector';
-import { buildLayer } from '../../src/autocomplete/index/build/layer-builder';
+import { EntryCollector } from '../../src/autocomplete/index/build/collector';
+import { buildLayer } from '../../src/autocomplete/index/build/builder';
 import { openLayer, ownMemory } from '../../src/autocomplete/index/layer/layer-memory';
-import { NONE_DEAD } from '../../src/autocomplete/index/layer/dead-set';
+import { NONE_DEAD } from '../../src/autocomplete/index/layer/layer';
 import { queryOf } from '../../src/autocomplete/index/search/query';
 import type { View } from '../../src/autocomplete/index/layer/view';
 import { suggest } from '../../src/autocomplete/index/search/view-suggest';
 import { Work } from '../../src/autocomplete/index/work';
 import { wantedKinds } from '../../src/autocomplete/text/match';
-import { packRecord } from '../../src/autocomplete/stored-record';
+import { packRecord } from '../../src/autocomplete/record';
 import type { MatchKind } from '../../src/autocomplete/suggestion';
 import { Reference, type Judged, type Recall } from '../support/reference';
 import { itemsOf, type Corpus, type Item } from '../words/corpus';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
 import { deadline } from '../../clients/typescript';
-import { readVersion } from '../../src/base/version';
+import { readVersion } from '../../src/base/redis-address';
 import { LockClient } from '../../test/support/clients/lock-client';
 import { releaseHeld } from '../load/release-held';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import type { SessionTasks, SessionWork } from '../load/session';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { LoadGroup } from '../support/load-process';

@@ -1,4 +1,4 @@
-import { readVersion } from '../../src/base/version';
+import { readVersion } from '../../src/base/redis-address';
 import { between, type Random } from '../../test/support/random';
 import { peers, type PeerName } from '../peers';
 import type { Ability } from '../peers/peer';

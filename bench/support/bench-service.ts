@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
-import { GenerationCopy } from '../../src/autocomplete/loaded/generation-copy';
+import { GenerationCopy } from '../../src/autocomplete/loaded/copy';
 import { unary, type CallContext } from '../../src/rpc/handlers';
 
 /** The codec of an empty message, generated like the codecs of all messages of the contract. */

@@ -1,7 +1,7 @@
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
-import { findRedisServer } from '../../src/dev/redis-server';
+import { findRedisServer } from '../../src/dev/find-redis';
 import { runCommand } from '../../src/dev/run-command';
-import { readVersion } from '../../src/base/version';
+import { readVersion } from '../../src/base/redis-address';
 import { ROOT } from '../../test/support/root';
 
 /** The machine and the versions of a measurement. */

@@ -1,6 +1,6 @@
 /** Runs the product's server with the bench service, and prints its address. */
 import { readConfig } from '../../src/server/config/config';
-import { createLog } from '../../src/server/log';
+import { createLog } from '../../src/server/startup';
 import { createServer } from '../../src/server/server';
 import { BenchService, benchHandlers } from './bench-service';
 

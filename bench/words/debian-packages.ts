@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fetchPackages, type PackageSet } from '../../src/dev/apt-fetch';
-import { cacheDirectory } from '../../src/dev/cache-directory';
-import { machineName, SCRATCH_PREFIX } from '../../src/dev/unpacked-folder';
+import { fetchPackages, machineName, type PackageSet, SCRATCH_PREFIX } from '../../src/dev/debian-packages';
+import { cacheDirectory } from '../../src/dev/find-redis';
 
 /** The path of `name` in the user's cache. The packages differ between releases of Debian, so the path names the release. */
 export async function cachePath(name: string): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import { typoMatch } from '../../src/autocomplete/text/typo';
+import { typoMatch } from '../../src/autocomplete/text/match';
 import { between, oneOf, type Random } from '../../test/support/random';
 
 /**

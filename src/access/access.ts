@@ -1,11 +1,9 @@
 import type { Clock } from '../base/clock';
-import { escapeText } from '../base/escape-text';
-import type { CallTrace } from '../base/call-trace';
-import type { Log } from '../base/log';
-import { addressOf, SEVERAL_ADDRESSES } from '../base/network';
+import { escapeText } from '../base/text';
+import type { CallTrace, Log } from '../base/meters';
+import { addressOf, SEVERAL_ADDRESSES } from '../base/redis-address';
 import { SampledLines, type SampleBounds } from '../base/sampled-lines';
-import type { Authenticator, Caller, PresentedCredentials } from './caller';
-import { CredentialError } from './credential-errors';
+import { type Authenticator, type Caller, CredentialError, type PresentedCredentials } from './caller';
 import type { OpenCredentials } from './open-credentials';
 
 export interface AccessOptions {

@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock';
-import { escapeText } from '../base/escape-text';
-import type { CallTrace } from '../base/call-trace';
-import type { Log } from '../base/log';
-import { addressOf } from '../base/network';
+import { escapeText } from '../base/text';
+import type { CallTrace, Log } from '../base/meters';
+import { addressOf } from '../base/redis-address';
 import { SampledLines, type SampleBounds } from '../base/sampled-lines';
 import type { AuditedAct } from './audited-acts';
 import type { Verb } from './verbs';

@@ -2,7 +2,7 @@ import type { AutocompleteServiceService } from '../../generated/typescript/hold
 import type { LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { SemaphoreServiceService } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
-import type { ImportPart } from '../autocomplete/service/entry-checks';
+import type { ImportPart } from '../autocomplete/service/large-requests';
 import type { CalledService } from './verbs';
 
 /** An act of a call for the audit log. Has no lease_id, because a lease_id is a secret. */

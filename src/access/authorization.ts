@@ -1,8 +1,10 @@
 import { HoldfastError } from '../base/errors';
 import { MAX_NAME_BYTES } from '../base/names';
+import { Place } from '../flow/bounded-lists';
+import type { CommandRights } from '../leases/sessions/session-requests';
+import type { AuditedCaller, AuditLog } from './audit';
 import type { CallRule } from './call-rules';
 import type { NameChecks } from './named-resources';
-import { Place } from '../flow/place';
 import type { Permissions, Policy } from './policy';
 import type { CalledService, Verb } from './verbs';
 
@@ -210,4 +212,64 @@ function subjectOf(kind: string, name: string | undefined): string {
   if (name === undefined) return `any ${kind}`;
   // A name that is too long is cut, because the handler has not checked its length.
   return `${kind} ${JSON.stringify(name.length > MAX_NAME_BYTES ? `${name.slice(0, MAX_NAME_BYTES)}…` : name)}`;
+}
+
+/** Who sends the commands of a session. */
+export type CommandCaller = AuditedCaller;
+
+/** What a command names: in the request of an acquire, or by the name of its lease. */
+export type NamedByCommand = { readonly request: unknown } | { readonly name: string };
+
+/** The rights of a caller without a policy. */
+export const EVERY_RIGHT: CommandRights & Pick<CheckedRights, 'maxTtlMs'> = {
+  maxTtlMs: undefined,
+  hidesHolders: false,
+  onNotAllowed: () => undefined,
+  close: () => undefined,
+};
+
+/** The rights for one command of a session, by the rule of the unary call that does the same. */
+export class CheckedRights implements CommandRights, CheckedCall {
+  private readonly permissions: CallPermissions;
+  private listener: ((error: HoldfastError) => void) | undefined;
+
+  /** Throws NOT_ALLOWED. */
+  constructor(
+    private readonly caller: CommandCaller,
+    authorization: Authorization,
+    private readonly audit: AuditLog,
+    rule: CallRule,
+    named: NamedByCommand,
+  ) {
+    this.permissions = new CallPermissions(authorization, rule, this);
+    if ('name' in named) this.permissions.require(named.name);
+    else this.permissions.check(named.request);
+    authorization.add(this.permissions);
+  }
+
+  get identity(): string {
+    return this.caller.identity;
+  }
+
+  get hidesHolders(): boolean {
+    return this.permissions.hidesHolders;
+  }
+
+  /** The longest ttl of a lease of the command's name (ms). Undefined: that of the server. */
+  get maxTtlMs(): number | undefined {
+    return this.permissions.maxTtlMs;
+  }
+
+  onNotAllowed(listener: (error: HoldfastError) => void): void {
+    this.listener = listener;
+  }
+
+  permissionMissing({ service, verb, name, error }: MissingPermission, afterReload: boolean): void {
+    this.audit.refused(this.caller, { service, verb, name, outcome: 'NOT_ALLOWED' });
+    if (afterReload) this.listener?.(error);
+  }
+
+  close(): void {
+    this.permissions.close();
+  }
 }

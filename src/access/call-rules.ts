@@ -1,6 +1,5 @@
 import { AUDITED_ACTS, type AuditedAct } from './audited-acts';
-import { keepsLease } from './lease-keeping';
-import { NAMED_RESOURCES, type CheckNames } from './named-resources';
+import { type CheckNames, keepsLease, NAMED_RESOURCES } from './named-resources';
 import { CALLED_SERVICES, describedCalls, type CalledService, type RequiredVerb } from './verbs';
 
 /** What a call needs and does, for the checks of its caller. */

@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import { type ErrorDetails, HoldfastError, type Reason } from '../base/errors';
 
 export interface Caller {
   /**
@@ -42,4 +43,75 @@ export interface Authenticator {
   /** The caller, if `authenticate` would answer it without a promise. Starts no check, and never throws. */
   known(call: PresentedCredentials): Caller | undefined;
   close(): void;
+}
+
+/** A refused credential. The client gets `message`. Only the log gets `detail`, because details help an attacker. */
+export class CredentialError extends HoldfastError {
+  constructor(
+    reason: Extract<Reason, 'NO_CREDENTIAL' | 'BAD_CREDENTIAL'>,
+    message: string,
+    readonly detail: string,
+    details: ErrorDetails = {},
+  ) {
+    super(reason, message, details);
+  }
+}
+
+/** The kinds of credentials that a server accepts. */
+export interface WaysIn {
+  /** Tokens of the token file, or JSON web tokens. */
+  readonly bearer: boolean;
+  readonly certificate: boolean;
+}
+
+/** @param isUnread the connection was closed before its certificate was read, so there may have been one */
+export function noCredential({ bearer, certificate }: WaysIn, isUnread = false): CredentialError {
+  const remedies = [
+    ...(bearer ? ['send the metadata "authorization: Bearer <token>"'] : []),
+    ...(certificate ? ['connect with a client certificate'] : []),
+  ];
+  const message = `the call has no credential, and this server requires one: ${remedies.join(', or ')}`;
+  const detail = isUnread
+    ? 'the call has no token, and its connection was closed before its certificate was read'
+    : 'the call has no credential';
+  return new CredentialError('NO_CREDENTIAL', message, detail);
+}
+
+export function malformedCredential(detail: string): CredentialError {
+  return new CredentialError(
+    'BAD_CREDENTIAL',
+    'the credential is malformed: send one value "Bearer <token>" of at most 8 KiB in the metadata "authorization"',
+    detail,
+  );
+}
+
+export function expiredCredential(detail: string): CredentialError {
+  return new CredentialError('BAD_CREDENTIAL', 'the credential has expired: get a new one', detail);
+}
+
+export function refusedCredential(detail: string): CredentialError {
+  return new CredentialError(
+    'BAD_CREDENTIAL',
+    'the credential is not accepted: get a credential that this server accepts',
+    detail,
+  );
+}
+
+/** The credential of an open call has ended. */
+export function endedCredential(): CredentialError {
+  return new CredentialError(
+    'BAD_CREDENTIAL',
+    'the credential of this call has ended: get a new one and repeat the call; leases that were granted continue until their ttl ends',
+    'the credential of an open call has ended',
+  );
+}
+
+/** The credential may be good, but the server has no keys for the check. */
+export function uncheckedCredential(detail: string): CredentialError {
+  return new CredentialError(
+    'BAD_CREDENTIAL',
+    'the credential cannot be checked at present, because this server has no current keys of the issuer: try again later',
+    detail,
+    { retryAfterMs: 1000 },
+  );
 }

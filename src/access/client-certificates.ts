@@ -1,11 +1,36 @@
 import type { X509Certificate } from 'node:crypto';
+import type { IncomingHttpHeaders, ServerHttp2Session } from 'node:http2';
 import type { Clock } from '../base/clock';
-import type { Caller, PresentedCertificate, PresentedCredentials } from './caller';
-import { CredentialError, expiredCredential, refusedCredential } from './credential-errors';
+import {
+  type Caller,
+  CredentialError,
+  expiredCredential,
+  type PresentedCertificate,
+  type PresentedCredentials,
+  refusedCredential,
+} from './caller';
 import { identityProblem } from './identity';
 import type { OpenCredentials } from './open-credentials';
-import { onConnectionClosed, retireConnection } from './retired-connection';
 import { onMonotonicClock, readCertificateTime } from './time-of-day';
+
+/**
+ * Tells the client (GOAWAY) to open a new connection for its next call. Open calls continue. Otherwise a client with a
+ * new certificate would keep the connection with the old certificate, because no status makes clients connect again.
+ */
+function retireConnection(connection: object): void {
+  const { close } = connection as Partial<ServerHttp2Session>;
+  // Node 20 crashes if a session is closed while it is read.
+  if (close !== undefined) setImmediate(() => close.call(connection));
+}
+
+/** A closed connection has no certificate that could be read. */
+export function hasConnectionClosed(connection: object): boolean {
+  return (connection as Partial<ServerHttp2Session>).destroyed === true;
+}
+
+export function onConnectionClosed(connection: object, listener: () => void): void {
+  (connection as Partial<ServerHttp2Session>).once?.('close', listener);
+}
 
 /** How long before the end of its certificate a connection is retired (ms), so that no call of a client in time fails. */
 const EARLY_MS = 10_000;
@@ -127,4 +152,19 @@ function readQuoted(text: string): string {
   } catch {
     throw refusedCredential('the alternative names of the client certificate cannot be read');
   }
+}
+
+const NAME = 'authorization';
+
+/**
+ * Puts all values of a repeated header `authorization` into the headers, so that the call is refused. Node keeps the
+ * first value, and drops the others.
+ * @param rawHeaders names and values in turn
+ */
+export function keepRepeatedAuthorization(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index] === NAME) count += 1;
+  if (count < 2) return;
+  const values = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1] === NAME);
+  Object.assign(headers, { [NAME]: values });
 }

@@ -1,19 +1,18 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
 import type { Clock } from '../base/clock';
 import { HoldfastError } from '../base/errors';
-import { BoundedCache } from '../flow/bounded-cache';
-import type { Caller } from './caller';
+import { BoundedCache } from '../flow/bounded-lists';
 import {
+  type Caller,
   CredentialError,
   expiredCredential,
   malformedCredential,
   refusedCredential,
   uncheckedCredential,
-} from './credential-errors';
-import { FairSlots } from '../flow/fair-slots';
+} from './caller';
+import { FairSlots, Slots } from '../flow/lanes';
 import { identityProblem } from './identity';
-import { KeysUnavailable, type KeySet } from './key-set';
-import { Slots } from '../flow/slots';
+import { type KeySet, KeysUnavailable } from './issuer-keys';
 import { onMonotonicClock } from './time-of-day';
 
 /** Algorithms with a public key. HS256 and `none` are refused, because anybody could make such tokens from public data. */

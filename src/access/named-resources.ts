@@ -4,10 +4,10 @@ import type { LockServiceService } from '../../generated/typescript/holdfast/v1/
 import type { SemaphoreServiceService } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import type { SessionServiceService } from '../../generated/typescript/holdfast/v1/session_service';
+import type { ImportPart } from '../autocomplete/service/large-requests';
 import type { Service } from '../leases/lease';
 import { decodeLeaseId } from '../leases/lease-id';
-import type { ImportPart } from '../autocomplete/service/entry-checks';
-import { UndecodedMessage } from '../rpc/bounded-decoding';
+import { UndecodedMessage } from '../rpc/decoding';
 import type { CalledService, Verb } from './verbs';
 
 /** The permissions of the caller of one call, for the call's service. */
@@ -184,4 +184,23 @@ function dictionaryIn({ bytes }: UndecodedMessage): string {
     // The handler refuses bytes that are no message.
   }
   return dictionary;
+}
+
+interface HoldMessage {
+  readonly start?: { readonly $case: string } | undefined;
+}
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+const attaches = (request: unknown): boolean => (request as HoldMessage).start?.$case === 'leaseId';
+
+/** The calls that keep or end a lease, by service and by the name of the call with a small first letter. */
+const CALLS: Partial<Record<CalledService, Readonly<Record<string, (request: unknown) => boolean>>>> = {
+  LockService: { renewLock: always, releaseLock: always, holdLock: attaches },
+  SemaphoreService: { renewPermits: always, releasePermits: always, holdPermits: attaches },
+};
+
+/** Whether a request of a call keeps or ends a lease. */
+export function keepsLease(service: CalledService, field: string): (request: unknown) => boolean {
+  return CALLS[service]?.[field] ?? never;
 }

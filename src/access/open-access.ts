@@ -1,23 +1,22 @@
 import { ServerCredentials } from '@grpc/grpc-js';
-import { Accounts } from '../base/accounts';
+import { Accounts, type Quotas } from '../base/accounts';
 import type { Clock } from '../base/clock';
-import type { Quotas } from '../base/quotas';
-import type { Log } from '../base/log';
+import type { Log } from '../base/meters';
 import { Access } from './access';
+import type { AuditLog } from './audit';
 import { Authorization } from './authorization';
-import { CertificateEnds } from './certificate-ends';
+import type { CallRule } from './call-rules';
 import { ClientCertificates } from './client-certificates';
 import { Credentials } from './credentials';
+import { type KeySet, KeySetFile } from './issuer-keys';
+import { KeySetUrl } from './issuer-keys-url';
 import { JsonWebTokens } from './json-web-tokens';
-import type { KeySet } from './key-set';
-import { KeySetFile } from './key-set-file';
-import { KeySetUrl } from './key-set-url';
 import { OpenCredentials } from './open-credentials';
+import { QuotaRules } from './policy';
 import { PolicyFile } from './policy-file';
-import { QuotaRules } from './quota-rules';
-import { ServerCertificates, type TlsFiles } from './server-certificates';
-import { TokenFile } from './token-file';
-import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
+import { CertificateEnds, ServerCertificates, type TlsFiles } from './server-certificates';
+import { TokenFile } from './tokens';
+import { type NamedFile, UnusableFile, WatchedFiles } from './watched-files';
 
 export interface JwtSettings {
   readonly issuer: string;
@@ -170,4 +169,15 @@ function openJsonWebTokens(
       : new KeySetFile(source, log, onChanged);
   const tokens = new JsonWebTokens({ issuer, audience, claim, keys, clock });
   return { tokens, keys };
+}
+
+/** What callers may do, and the record of what they did. */
+export interface CallControl {
+  /** The rules of the calls of the contract, by path. Other calls are not checked. */
+  readonly rules: ReadonlyMap<string, CallRule>;
+  /** Undefined: every caller may do everything. */
+  readonly authorization: Authorization | undefined;
+  /** Undefined: this server has no quotas. */
+  readonly accounts: Accounts | undefined;
+  readonly audit: AuditLog;
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../base/clock';
 import type { Caller } from './caller';
-import { Place } from '../flow/place';
+import { Place } from '../flow/bounded-lists';
 
 /** A call that ends when the credential of its caller ends. */
 export interface EndableCall {

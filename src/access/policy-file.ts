@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import { TaskThread } from '../base/task-thread';
-import type { Log } from '../base/log';
-import { Policy } from './policy';
-import type { QuotaRule } from './quota-rules';
+import { TaskThread } from '../base/thread';
+import type { Log } from '../base/meters';
+import { Policy, type QuotaRule } from './policy';
 import type { PolicyContent, PolicyProblems } from './policy-text';
-import type { PolicyThreadCalls } from './policy-thread-calls';
+import type { PolicyThreadCalls } from './policy-thread-main';
 import { UnusableFile, WatchedFiles, type NamedFile } from './watched-files';
 
 const MAX_FILE_BYTES = 256 * 1024;

@@ -1,11 +1,10 @@
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
 import { MAX_NAME_BYTES } from '../base/names';
-import { escapeText } from '../base/escape-text';
-import { QUOTA_NAMES } from '../base/quotas';
-import { globProblem } from './identity-forms';
-import { readMaxTtl, type PolicyRule } from './policy';
-import type { QuotaRule } from './quota-rules';
+import { escapeText } from '../base/text';
+import { QUOTA_NAMES } from '../base/accounts';
+import { globProblem } from './identity';
+import { type PolicyRule, type QuotaRule, readMaxTtl } from './policy';
 import { SERVICES, VERBS, type ServiceName } from './verbs';
 
 export interface PolicyContent {

@@ -1,6 +1,10 @@
-import { answerTasks } from '../base/task-answers';
-import { readPolicy } from './policy-text';
-import type { PolicyThreadCalls } from './policy-thread-calls';
+import { answerTasks } from '../base/thread';
+import { type PolicyContent, type PolicyProblems, readPolicy } from './policy-text';
+
+/** The calls of the thread that reads policy files: YAML of 256 KiB takes tens of milliseconds. */
+export interface PolicyThreadCalls {
+  readPolicy: { takes: string; answers: PolicyContent | PolicyProblems };
+}
 
 /** The start of the thread that reads policy files. */
 

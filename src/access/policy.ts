@@ -1,8 +1,16 @@
-import { AllowedPlaces } from './allowed-places';
-import { BoundedCache } from '../flow/bounded-cache';
-import { identityGlob, type IdentityGlob } from './identity-glob';
-import { PrefixTable } from './prefix-table';
-import { VERBS, type CalledService, type ServiceName, type Verb } from './verbs';
+import {
+  type CountedQuota,
+  QUOTA_NAMES,
+  type QuotaName,
+  type Quotas,
+  type QuotaSource,
+  SharedUse,
+  type SharedUses,
+} from '../base/accounts';
+import { BoundedCache } from '../flow/bounded-lists';
+import { identityGlob, type IdentityGlob } from './identity';
+import { AllowedPlaces, PrefixTable } from './prefixes';
+import { type CalledService, type ServiceName, type Verb, VERBS } from './verbs';
 
 export interface PolicyRule {
   /** Globs of identities. `*` stops at `/`. */
@@ -26,7 +34,7 @@ export function readMaxTtl(text: string): number | undefined {
 }
 
 /** The bound of several rules that allow the same: the longest, because what they allow unites. */
-export function unitedMaxTtl(rules: readonly Pick<PolicyRule, 'max_ttl'>[]): string | undefined {
+function unitedMaxTtl(rules: readonly Pick<PolicyRule, 'max_ttl'>[]): string | undefined {
   return rules.map(({ max_ttl }) => max_ttl).reduce((one, other) => (msOf(one) >= msOf(other) ? one : other));
 }
 
@@ -182,4 +190,125 @@ function unite(
     }
     rules.hasMaxTtl ||= allowsUse && maxTtlMs < Infinity;
   }
+}
+
+/** One item of the key `quotas` of a policy file. */
+export interface QuotaRule extends Quotas {
+  /** Globs of identities. Undefined: every identity. */
+  readonly identities?: readonly string[] | undefined;
+  /** 'together': all identities that the item matches share its quotas. Default: each identity has them alone. */
+  readonly count?: 'each' | 'together' | undefined;
+}
+
+interface CompiledQuota {
+  readonly quotas: Quotas;
+  readonly globs: readonly IdentityGlob[] | undefined;
+  /** The use by all identities of the item. Undefined: each identity has the quotas alone. */
+  readonly uses: SharedUses | undefined;
+}
+
+/** The quotas of a policy file and of the settings. They never change: a reload makes new rules. */
+export class QuotaRules implements QuotaSource {
+  private readonly rules: readonly CompiledQuota[];
+
+  /** `defaults` hold for every caller, after all rules. */
+  constructor(rules: readonly QuotaRule[], defaults: Quotas) {
+    this.rules = [...rules, defaults].map(({ identities, count, ...quotas }: QuotaRule) => ({
+      quotas,
+      globs: identities?.map((glob) => identityGlob(glob)),
+      uses: count === 'together' ? usesOf(quotas) : undefined,
+    }));
+  }
+
+  /** For each quota, the first rule decides that matches the identity and has the quota. */
+  quotasOf(identity: string): Quotas {
+    const found: Partial<Record<QuotaName, number | undefined>> = {};
+    for (const [name, { quotas }] of this.deciding(identity)) found[name] = quotas[name];
+    return found;
+  }
+
+  /** The quotas that an item counts together for the identity and others. */
+  sharedOf(identity: string): SharedUses {
+    const found: Partial<Record<QuotaName, SharedUse | undefined>> = {};
+    for (const [name, { uses }] of this.deciding(identity)) found[name] = uses?.[name as CountedQuota];
+    return found;
+  }
+
+  /** The rule that decides about each quota. Quotas without a rule are left out. */
+  private deciding(identity: string): ReadonlyMap<QuotaName, CompiledQuota> {
+    const found = new Map<QuotaName, CompiledQuota>();
+    for (const rule of this.rules) {
+      if (rule.globs !== undefined && !rule.globs.some((matches) => matches(identity))) continue;
+      for (const name of QUOTA_NAMES) {
+        if (rule.quotas[name] !== undefined && !found.has(name)) found.set(name, rule);
+      }
+    }
+    return found;
+  }
+}
+
+function usesOf(quotas: Quotas): SharedUses {
+  const names = QUOTA_NAMES.filter((name) => quotas[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, new SharedUse()]));
+}
+
+export interface PolicyQuestion {
+  readonly identity: string;
+  readonly verb: Verb;
+  readonly service: ServiceName;
+  /** The empty text for calls without a name. */
+  readonly name: string;
+}
+
+export interface PolicyDecision {
+  readonly isAllowed: boolean;
+  /** The longest prefix of the name in rules for the identity and the service. Undefined: no rule has one. */
+  readonly prefix: string | undefined;
+  /** The indexes of the rules with this prefix. If the call is allowed: only the rules that allow it. */
+  readonly deciding: readonly number[];
+  /** The longest ttl that the deciding rules allow to the call. Undefined: that of the server, or the call has none. */
+  readonly maxTtl: string | undefined;
+}
+
+export interface QuotaDecision {
+  readonly name: QuotaName;
+  readonly limit: number;
+  /** The index of the item that decides. */
+  readonly index: number;
+  /** The identities of the item share the quota. */
+  readonly isShared: boolean;
+}
+
+/** The quotas that the policy gives an identity, as `QuotaRules` finds them. The settings of a server may add others. */
+export function decideQuotas(quotas: readonly QuotaRule[], identity: string): readonly QuotaDecision[] {
+  return QUOTA_NAMES.flatMap((name) => {
+    const index = quotas.findIndex(
+      ({ identities, [name]: limit }) =>
+        limit !== undefined && (identities?.some((glob) => identityGlob(glob)(identity)) ?? true),
+    );
+    const item = quotas[index];
+    const limit = item?.[name];
+    return limit === undefined ? [] : [{ name, limit, index, isShared: item?.count === 'together' }];
+  });
+}
+
+/**
+ * Explains the decision of `Policy` for one call to an operator. Reads the rules one by one and keeps nothing, because a
+ * server never calls this function.
+ */
+export function decide(rules: readonly PolicyRule[], question: PolicyQuestion): PolicyDecision {
+  const { identity, verb, service, name } = question;
+  const matching = [...rules.entries()].filter(
+    ([, rule]) =>
+      rule.services.includes(service) && rule.identities.some((glob) => identityGlob(glob)(identity)),
+  );
+  const prefixes = matching.flatMap(([, rule]) => rule.names.filter((prefix) => name.startsWith(prefix)));
+  if (prefixes.length === 0) return { isAllowed: false, prefix: undefined, deciding: [], maxTtl: undefined };
+  const longest = prefixes.reduce((one, other) => (other.length > one.length ? other : one));
+  const equal = matching.filter(([, rule]) => rule.names.includes(longest));
+  const allowing = equal.filter(([, rule]) => rule.allow.includes(verb));
+  const isAllowed = allowing.length > 0;
+  const maxTtl = isAllowed && verb === 'use' ? unitedMaxTtl(allowing.map(([, rule]) => rule)) : undefined;
+  const deciding = (isAllowed ? allowing : equal).map(([index]) => index);
+  return { isAllowed, prefix: longest, deciding, maxTtl };
 }

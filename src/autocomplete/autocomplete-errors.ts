@@ -5,12 +5,11 @@ import {
   storeOverloaded,
   storeUnavailable,
   unconfirmed,
-} from '../base/store-errors';
-import type { EntryAmount } from './quota/entry-amount';
+} from '../base/store-state';
+import type { EntryAmount, Writer } from './quota/amount';
 import type { Missing } from './entry-store';
-import { quotaExceeded } from '../base/quotas';
+import { quotaExceeded } from '../base/accounts';
 import type { Profile } from './suggestion';
-import type { Writer } from './quota/writer';
 
 /** Every error of autocomplete. Each text names the event, the affected name and the caller's next step. */
 

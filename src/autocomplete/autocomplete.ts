@@ -1,3 +1,14 @@
+import type { Clock } from '../base/clock';
+import { HoldfastError, reportDefect } from '../base/errors';
+import type { Identities } from '../base/identities';
+import {
+  type Binding,
+  decodePageToken,
+  encodePageToken,
+  firstPlace,
+  placeAfter,
+  type ReadableNames,
+} from '../base/names';
 import {
   answerOf,
   dictionaryExists,
@@ -10,39 +21,107 @@ import {
   stateAfterChange,
   tooManyImports,
 } from './autocomplete-errors';
-import type { AutocompleteEngine, NameReader } from './autocomplete-engine';
-import type { Clock } from '../base/clock';
-import type { DictionaryIndexes } from './dictionary-indexes';
-import { DictionarySweeper } from './sweeper';
-import type { EntryStore, Missing } from './entry-store';
-import { EntryQuotas } from './quota/entry-quotas';
-import { HoldfastError, reportDefect } from '../base/errors';
-import type { Identities } from '../base/identities';
+import type { EntryStore, Missing, RecentsStore } from './entry-store';
 import { StoreImport } from './import-session';
-import { DEFAULT_PROFILE } from './limits';
-import { OwnedDictionaries } from './quota/owned-dictionaries';
-import { decodePageToken, encodePageToken, type Binding } from '../base/page-token';
-import type { ListPosition } from './ranking';
-import { readableNames } from './readable-names';
-import { rankRecents, suggestRecents } from './recents-ranking';
-import type { RecentsStore } from './recents-store';
+import { NO_WRITER, type Writer } from './quota/amount';
+import { EntryQuotas } from './quota/quotas';
+import { OwnedDictionaries } from './quota/usage';
+import { rankRecents, suggestRecents } from './recents';
 import { isPageStart, mergePage, rankAfter } from './suggest-page';
-import type {
-  DictionariesPage,
-  DictionaryView,
-  EntriesPage,
-  ImportSession,
-  ListRange,
-  MatchKind,
-  Profile,
-  Recent,
-  RecentsQuery,
-  StoredEntry,
-  Suggestion,
-  SuggestPage,
-  SuggestRequest,
+import {
+  DEFAULT_PROFILE,
+  type DictionariesPage,
+  type DictionaryIndexes,
+  type DictionaryView,
+  type EntriesPage,
+  type ImportSession,
+  type ListPosition,
+  type ListRange,
+  type MatchKind,
+  type Profile,
+  type Recent,
+  type RecentsQuery,
+  type StoredEntry,
+  type Suggestion,
+  type SuggestPage,
+  type SuggestRequest,
 } from './suggestion';
-import { NO_WRITER, type Writer } from './quota/writer';
+import { DictionarySweeper } from './sweeper';
+
+/** The caller of a list. */
+export interface NameReader extends ReadableNames {
+  /** Empty: this server does not authenticate callers. */
+  readonly identity: string;
+  /** True: the caller no longer waits for the list. */
+  readonly cancelled: boolean;
+}
+
+/**
+ * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
+ * HoldfastError is a defect.
+ */
+export interface AutocompleteEngine {
+  /**
+   * Puts a recent in front of its list. Replaces the recent with the same entry id, or the same text if there is no id.
+   * The list keeps the first `capacity` recents.
+   */
+  addRecent(list: string, recent: Recent, capacity: number): Promise<void>;
+  /** Identifies the recent by its entry id, or by its text if the id is empty. False: the list had no such recent. */
+  removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean>;
+  suggestRecents(list: string, query: RecentsQuery): Promise<readonly Suggestion[]>;
+  /** Resolves to true if the list existed. */
+  deleteRecents(list: string): Promise<boolean>;
+
+  /** The writer owns a new dictionary. */
+  createDictionary(name: string, profile: Profile, writer: Writer): Promise<DictionaryView>;
+  putEntries(dictionary: string, entries: readonly StoredEntry[], writer: Writer): Promise<void>;
+  /** Resolves to the number of deleted entries. */
+  deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number>;
+  /**
+   * If `profile` is undefined, the dictionary's profile is used, or the default profile for a new dictionary. The writer
+   * owns a dictionary that the import creates.
+   */
+  startImport(dictionary: string, profile: Profile | undefined, writer: Writer): Promise<ImportSession>;
+  /** Resolves to the entry's new selection count. Undefined: the dictionary has no such entry. */
+  recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined>;
+  suggest(request: SuggestRequest): Promise<SuggestPage>;
+  listEntries(range: ListRange): Promise<EntriesPage>;
+  getDictionary(name: string): Promise<DictionaryView>;
+  /** Lists the dictionaries that the reader may read. */
+  listDictionaries(
+    namePrefix: string,
+    pageSize: number,
+    pageToken: string,
+    reader: NameReader,
+  ): Promise<DictionariesPage>;
+  /** Resolves to true if the dictionary existed. */
+  deleteDictionary(name: string): Promise<boolean>;
+}
+
+/**
+ * Names that the reader may read. The page ends after one of these names, because the page token contains this name,
+ * and the reader can decode the token.
+ */
+async function readableNames(
+  store: Pick<EntryStore, 'names'>,
+  reader: NameReader,
+  prefix: string,
+  pageSize: number,
+  start: string | undefined,
+): Promise<{ readonly names: readonly string[]; readonly next: string | undefined }> {
+  const first = firstPlace(reader, prefix);
+  let after: string | undefined = start ?? first;
+  while (first !== undefined && after !== undefined && !reader.cancelled) {
+    const found = await readOf(store.names(prefix, after, pageSize + 1), 'the list of dictionaries');
+    const hasMore = found.length > pageSize;
+    const examined = found.slice(0, pageSize);
+    const names = examined.filter((name) => reader.mayRead(name));
+    if (!hasMore) return { names, next: undefined };
+    if (names.length > 0) return { names, next: names.at(-1) };
+    after = placeAfter(reader, prefix, examined.at(-1) ?? '');
+  }
+  return { names: [], next: undefined };
+}
 
 export interface AutocompleteOptions {
   readonly entries: EntryStore;

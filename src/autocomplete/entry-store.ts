@@ -1,5 +1,31 @@
-import type { OwnershipStore } from './ownership';
-import type { DictionaryView, Profile, StoredEntry } from './suggestion';
+import type { EntryAmount } from './quota/amount';
+import type { DictionaryView, Profile, Recent, StoredEntry } from './suggestion';
+
+/** The owner of a dictionary, and the entries that count for the owner's quota. */
+export type StoredUsage =
+  | {
+      readonly kind: 'used';
+      /** The identity that created the dictionary. Empty: nobody. */
+      readonly owner: string;
+      /** The live entries. A large put counts when its entries are in the buckets. */
+      readonly amount: EntryAmount;
+    }
+  /** The dictionary does not exist. An import may create it, or the store still has keys of it. */
+  | { readonly kind: 'unknown' }
+  /** The store has no key of the dictionary. */
+  | { readonly kind: 'gone' };
+
+/** The port to the owners of dictionaries. The methods reject with a `StoreFailure`. */
+export interface OwnershipStore {
+  usage(name: string): Promise<StoredUsage>;
+  /**
+   * The names in the list of an owner after the name `after`, in byte order. Such a dictionary may not exist, or may have
+   * another owner.
+   */
+  owned(owner: string, after: string | undefined, limit: number): Promise<readonly string[]>;
+  registerOwned(owner: string, name: string): Promise<void>;
+  unregisterOwned(owner: string, name: string): Promise<void>;
+}
 
 export type { StoredEntry } from './suggestion';
 
@@ -192,4 +218,28 @@ export interface StoredDictionary extends Pick<DictionaryView, 'entryCount' | 'g
   readonly memoryBytes: number;
   /** The part of `memoryBytes` that the last writes take. */
   readonly feedBytes: number;
+}
+
+/** Identifies a recent in its list by the entry id. A recent without an entry id is identified by its exact text. */
+export type RecentIdentity = Pick<Recent, 'entryId' | 'text'>;
+
+/**
+ * The port to the store's lists of recents. Each method is one atomic step on one list, and rejects with a
+ * `StoreFailure` if the store did not answer. A step is sent again if its connection breaks. A repeated removal has the
+ * result of the first removal. A repeated `add` may move the recent in front of a newer recent, or undo a removal in
+ * between.
+ */
+export interface RecentsStore {
+  /**
+   * Puts the recent in front, and removes the same recent further back. The list keeps the first `capacity` (at least
+   * 1) recents, or fewer if they exceed 512 KiB: 1,000 recents of 400 bytes fit, or about 240 of the largest size.
+   * Restarts the idle time after which the list expires. Fails if the store is out of memory.
+   */
+  add(list: string, recent: Recent, capacity: number): Promise<void>;
+  /** False: the list had no such recent. Removing the last recent deletes the list. */
+  remove(list: string, which: RecentIdentity): Promise<boolean>;
+  /** All recents, the most recent first; empty if there is no list. Writes nothing. */
+  read(list: string): Promise<readonly Recent[]>;
+  /** Deletes the list. False: the list did not exist. */
+  drop(list: string): Promise<boolean>;
 }

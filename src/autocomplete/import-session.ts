@@ -1,10 +1,9 @@
 import { answerOf, dictionaryText, importLost, stateAfterChange, wrongCount } from './autocomplete-errors';
 import type { Clock, Timer } from '../base/clock';
-import type { DictionaryIndexes } from './dictionary-indexes';
+import type { DictionaryIndexes, DictionaryView, ImportSession, StoredEntry } from './suggestion';
 import type { EntryStore } from './entry-store';
 import { HoldfastError, reportDefect } from '../base/errors';
-import type { ImportQuota } from './quota/import-quota';
-import type { DictionaryView, ImportSession, StoredEntry } from './suggestion';
+import type { ImportQuota } from './quota/check';
 
 /** The pause between heartbeats of an open import. The store ends an import after a minute without a heartbeat. */
 const HEARTBEAT_MS = 15_000;

@@ -1,9 +1,15 @@
-import { EntryClaims, isClaimed } from './entry-claims';
+import { EntryClaims, isClaimed, type RankedRecent } from './recents';
 import { fold } from './text/fold';
-import type { RankedEntry, RankPosition, Ranking } from './ranking';
-import type { RankedRecent } from './recents-ranking';
+import {
+  MATCH_KINDS,
+  type MatchKind,
+  type Profile,
+  type RankedEntry,
+  type Ranking,
+  type RankPosition,
+  type Suggestion,
+} from './suggestion';
 import { segments } from './text/segments';
-import { MATCH_KINDS, type MatchKind, type Profile, type Suggestion } from './suggestion';
 
 /** The position at which a page ended: after a recent, or after an entry. */
 type PagePosition =

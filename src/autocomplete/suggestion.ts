@@ -1,3 +1,5 @@
+import type { PageSizes } from '../base/names';
+
 /** The terms of autocomplete: entries, recents, suggestions, imports. */
 
 /** The kinds of matches between a text and a query, the best kind first. */
@@ -153,4 +155,127 @@ export interface ImportSession {
   commit(entryCount: number): Promise<DictionaryView>;
   /** Leaves the dictionary unchanged, and removes the imported entries. Never rejects. */
   abandon(): Promise<void>;
+}
+
+/** The contract's bounds for autocomplete. Names of lists and dictionaries have the bounds of all names. */
+
+/** Bound of a text, an alias or a query, in bytes of UTF-8. */
+export const MAX_TEXT_BYTES = 512;
+/** Bound of a folded text or alias, in bytes of UTF-8. A few characters fold to up to 18 characters. */
+export const MAX_FOLDED_BYTES = 2048;
+export const MAX_ENTRY_ID_BYTES = 512;
+export const MAX_ALIASES = 16;
+export const MAX_PAYLOAD_BYTES = 1024;
+/** Keeps the sum of weight and selections below 2^53. Larger numbers are not exact in JavaScript and Lua. */
+export const MAX_WEIGHT = 2 ** 52;
+/** Bound of the entries in one put, one deletion or one import batch. */
+export const MAX_ENTRIES = 1000;
+/** The longest `max_staleness` of a query (ms). */
+export const MAX_STALENESS_MS = 3_600_000;
+/** How long a query of a SuggestStream waits while its dictionary is loaded (ms). */
+export const STREAM_PATIENCE_MS = 5000;
+
+/** Bound of the selections in one RecordSelection. */
+export const MAX_SELECTIONS = 1_000_000;
+
+export const DEFAULT_CAPACITY = 100;
+export const MAX_CAPACITY = 1000;
+
+export const SUGGESTION_PAGES: PageSizes = { defaultSize: 10, maxSize: 100 };
+
+export const DEFAULT_PROFILE: Profile = { accents: 'kept', typos: true };
+
+/** The bounds of one server. */
+export interface AutocompleteLimits {
+  /** An open stream costs about 20 kB of memory, even if the stream is idle. */
+  readonly maxSuggestStreams: number;
+  /** An import keeps up to two batches of 4 MiB in memory, and the store keeps the old and the new dictionary. */
+  readonly maxImports: number;
+  /** The server ends an import if the client sends no message for this time. */
+  readonly maxImportIdleMs: number;
+}
+
+export const defaultAutocompleteLimits: AutocompleteLimits = {
+  maxSuggestStreams: 10_000,
+  maxImports: 16,
+  maxImportIdleMs: 120_000,
+};
+
+/** A place in the order of suggestions of a query. */
+export interface RankPosition {
+  readonly kind: MatchKind;
+  readonly at:
+    | /** Before all entries of the kind. */ 'first'
+    | /** After an entry. */ {
+        readonly score: number;
+        /** The folded text of the entry. */
+        readonly text: string;
+        readonly entryId: string;
+      };
+}
+
+/** An entry among the suggestions of a query. */
+export interface RankedEntry {
+  readonly kind: MatchKind;
+  /** Weight plus selections. */
+  readonly score: number;
+  readonly entryId: string;
+  readonly text: string;
+  readonly foldedText: string;
+  readonly payload: Uint8Array;
+}
+
+/** Entries of a dictionary in the order of suggestions. */
+export interface Ranking {
+  readonly profile: Profile;
+  readonly entries: readonly RankedEntry[];
+  /** Where the next page begins. Undefined: no entry follows. */
+  readonly next: RankPosition | undefined;
+}
+
+/** A place in the order of ListEntries: after the entry with this folded text and id. */
+export interface ListPosition {
+  readonly text: string;
+  readonly entryId: string;
+}
+
+export interface RankingRequest {
+  /** Not folded. */
+  readonly query: string;
+  /** The wanted kinds; empty: all kinds. */
+  readonly kinds: readonly MatchKind[];
+  readonly limit: number;
+  readonly after: RankPosition | undefined;
+}
+
+export interface ListingRequest {
+  /** Inclusive lower bound of the folded text, not folded; empty: no bound. */
+  readonly from: string;
+  /** Exclusive upper bound of the folded text, not folded; empty: no bound. */
+  readonly to: string;
+  readonly limit: number;
+  readonly after: ListPosition | undefined;
+}
+
+export interface Listing {
+  readonly entries: readonly ListedEntry[];
+  /** Undefined: no entry follows. */
+  readonly next: ListPosition | undefined;
+}
+
+/**
+ * The indexes of dictionaries in this server. Each query loads its dictionary if necessary, and then answers from an
+ * index that is as current as the query asks. The queries reject with the caller's error.
+ */
+export interface DictionaryIndexes {
+  rank(dictionary: string, request: RankingRequest, asked: AskedView): Promise<Ranking>;
+  list(dictionary: string, request: ListingRequest, asked: AskedView): Promise<Listing>;
+  stateOf(dictionary: string): IndexState;
+  /**
+   * Resolves when this server answers from the live generation. Rejects with the caller's error, also if the load takes
+   * longer than `patienceMs`.
+   */
+  load(dictionary: string, patienceMs: number): Promise<void>;
+  /** Frees the index of a deleted dictionary. */
+  forget(dictionary: string): void;
 }

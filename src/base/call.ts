@@ -1,7 +1,27 @@
-import type { Account } from './account';
-import type { CallSession } from './call-session';
+import type { Account, Quotas } from './accounts';
 import type { CallerUse } from './callers';
-import type { Quotas } from './quotas';
+
+/** The session that a command's call belongs to. */
+export interface CallSession {
+  /** `<client process>/<session number>.<command id>`. The scripts compare the commands of one client process by these numbers. */
+  readonly speaker: string;
+  readonly signs: SignsOfLife;
+  /**
+   * Runs `listener` once when the client cancels the command. The client still waits for the outcome. After the
+   * cancellation of a gRPC call, no client waits.
+   */
+  onGivenUp(listener: () => void): void;
+}
+
+/** The signs that a client lives: the heartbeats of its session. */
+export interface SignsOfLife {
+  /** The last sign (ms, monotonic clock). */
+  readonly lastAt: number;
+  /** No lease is renewed after this time without a sign (ms). */
+  readonly timeoutMs: number;
+  /** Runs `listener` once at the next sign. */
+  onNext(listener: () => void): void;
+}
 
 /** The engine's view of a gRPC call. The transport implements this interface. */
 export interface Call {
@@ -39,4 +59,16 @@ export interface StreamCall extends Call {
    * NOT_ALLOWED. At most one listener.
    */
   onNotAllowed(listener: () => void): void;
+}
+
+const MIN_MARGIN_MS = 20;
+const MAX_MARGIN_MS = 250;
+
+/**
+ * How long a call may wait so that its answer arrives before the call's deadline (docs/design/leases.md, rule 13). A
+ * wait that ends with an answer resets no HTTP/2 stream. 0 or less: the call may only try once.
+ */
+export function answerWithinMs(timeoutMs: number | undefined): number {
+  if (timeoutMs === undefined) return Infinity;
+  return timeoutMs - Math.min(Math.max(timeoutMs / 10, MIN_MARGIN_MS), MAX_MARGIN_MS);
 }

@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
 export interface RedisHost {
   readonly host: string;
   readonly port: number;
@@ -34,3 +37,46 @@ export interface ClusterAddress extends RedisUser {
 
 /** The address of the Redis that stores all state. */
 export type StoreAddress = SingleAddress | SentinelAddress | ClusterAddress;
+
+/**
+ * The oldest supported version of Redis. The scripts of Holdfast declare `#!lua flags=allow-oom`, so that leases can
+ * be renewed and released while Redis is out of memory. Redis knows script flags since 7.0, and every Valkey does.
+ */
+export const OLDEST_REDIS = '7.0';
+
+/** `version` is a full version, such as "7.0.15". Returns false for any other text. */
+export function isSupportedRedis(version: string): boolean {
+  const [major = NaN, minor = NaN] = version.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_REDIS.split('.').map(Number);
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+}
+
+/** The version in package.json. Searches upwards, because sources and built files lie at different depths. */
+export function readVersion(): string {
+  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (!existsSync(file)) continue;
+    const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version?: unknown };
+    if (typeof version === 'string') return version;
+  }
+  throw new Error(`no package.json with a version was found in ${__dirname} or a folder above`);
+}
+
+/** The IPv4 address, or the first 64 bits of the IPv6 address: one client may have all addresses of such a network. */
+export function networkOf(address: string): string {
+  const ipv4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (ipv4?.[1] !== undefined) return ipv4[1];
+  const [before = '', after = ''] = address.split('::');
+  const groups = before.split(':').filter(Boolean);
+  const rest = after.split(':').filter(Boolean);
+  const zeros = Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0');
+  return [...groups, ...zeros, ...rest].slice(0, 4).join(':');
+}
+
+/** The address of a peer such as `10.0.0.7:50000`. */
+export function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, '');
+}
+
+/** Stands in the log for an address. */
+export const SEVERAL_ADDRESSES = 'several addresses';

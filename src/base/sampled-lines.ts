@@ -1,5 +1,5 @@
 import type { Clock, Timer } from './clock';
-import type { Log } from './log';
+import type { Log } from './meters';
 
 export interface SampleBounds {
   readonly intervalMs: number;

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { HoldfastError } from '../../clients/typescript';
-import type { Terminal } from './terminal';
-import { timeOfDayText } from './time-of-day';
-import { problemText } from './problem-text';
+import { type Terminal, timeOfDayText } from './terminal';
+import { problemText } from './output';
 import { table, type Column } from './table';
 
 /** What `holdfast top` shows at one time. */

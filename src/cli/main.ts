@@ -2,10 +2,9 @@
 import { constants, hostname, userInfo } from 'node:os';
 import { CommanderError } from 'commander';
 import { HoldfastError } from '../../clients/typescript';
-import { CliError, EXIT, exitCodeOf } from './exit-codes';
-import { problemText } from './problem-text';
+import { CliError, EXIT, exitCodeOf, type Terminal, wantsColour } from './terminal';
+import { problemText } from './output';
 import { createProgram } from './program';
-import { wantsColour, type Terminal } from './terminal';
 
 /** The program `holdfast`: reads the arguments, prints an error, and ends with the exit code. */
 

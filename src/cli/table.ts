@@ -1,4 +1,4 @@
-import { escapeText } from '../base/escape-text';
+import { escapeText } from '../base/text';
 
 export interface Column<T> {
   readonly title: string;

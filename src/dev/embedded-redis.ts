@@ -1,19 +1,128 @@
-import { mkdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ChildSupervisor, type ChildExit } from './child-supervisor';
-import { complainsOfFullDisk, diskFullText, isDiskError, isFull } from './disk-space';
-import { endLeftover, isNeverUsed } from './leftover-redis';
+import { type ChildExit, ChildSupervisor } from './child-supervisor';
+import { type FindOptions, findRedisServer, isPrivateFolder } from './find-redis';
 import { tryPidLock } from './pid-lock.cjs';
-import { RedisRestarts } from './redis-restarts';
-import { askRedis } from './redis-probe';
-import type { RedisServerProgram } from './redis-program';
-import { findRedisServer, type FindOptions } from './redis-server';
-import type { BackoffDelays } from './restart-backoff';
-import { socketPath } from './socket-path';
+import { type BackoffDelays, RedisRestarts } from './restarts';
+import {
+  complainsOfFullDisk,
+  diskFullText,
+  isDiskError,
+  isFull,
+  type RedisServerProgram,
+} from './run-command';
+
+/** The complete reply, or undefined if a part is missing. Supports lines (+, -, :) and bulk strings ($). */
+function completeReply(received: string): string | undefined {
+  const end = received.indexOf('\r\n');
+  if (end < 0) return undefined;
+  if (!received.startsWith('$')) return received.slice(0, end);
+  const length = Number(received.slice(1, end));
+  const text = received.slice(end + 2);
+  return Buffer.byteLength(text) >= length ? text : undefined;
+}
+
+/**
+ * Sends one command to a Redis over a new connection to its Unix socket. Resolves to the raw text of the reply, for
+ * example "+PONG" or "-LOADING …". Rejects if no reply comes within the timeout.
+ */
+function askRedis(socket: string, command: string, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const connection = connect(socket);
+    const fail = (why: string): void => {
+      connection.destroy();
+      reject(new Error(`${command} to ${socket}: ${why}`));
+    };
+    let received = '';
+    connection.setEncoding('utf8');
+    connection.setTimeout(timeoutMs, () => fail(`no answer within ${timeoutMs} ms`));
+    connection.on('error', (error) => fail(error.message));
+    connection.on('close', () => fail('the connection was closed'));
+    connection.on('data', (text: string) => {
+      received += text;
+      const reply = completeReply(received);
+      if (reply === undefined) return;
+      resolve(reply);
+      connection.destroy();
+    });
+    connection.write(`${command}\r\n`);
+  });
+}
+
+/** Resolves to true if a process listens on this socket. A socket file may exist without a process. */
+function isListening(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    connection.on('connect', () => {
+      resolve(true);
+      connection.destroy();
+    });
+    connection.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
+    );
+  });
+}
 
 const PROBE_TIMEOUT_MS = 1_000;
+/** The time in which Redis must stop after SHUTDOWN. Redis first writes its data. */
+const SHUTDOWN_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
+
+/**
+ * Returns true if no Redis ever ran in this folder. Returns false for a folder with a log but without data, because a
+ * user has removed the data of an earlier Redis.
+ */
+async function isNeverUsed(folder: string, logName: string): Promise<boolean> {
+  const [names, data] = await Promise.all([readdir(folder), readdir(join(folder, 'redis'))]);
+  return data.length === 0 && !names.includes(logName);
+}
+
+/**
+ * Ends a Redis of an earlier `npm start`. Such a Redis still runs if its parent and its supervisor were both killed.
+ * Two Redis processes with the same data folder would destroy the data.
+ */
+async function endLeftover(socket: string, note: (text: string) => void): Promise<void> {
+  if (await isListening(socket)) {
+    const info = await askRedis(socket, 'INFO server', PROBE_TIMEOUT_MS).catch(() => '');
+    const pid = /^process_id:(\d+)/m.exec(info)?.[1] ?? 'unknown';
+    const leftover = `a Redis of an earlier start (pid ${pid})`;
+    note(`${leftover} is still running: stopping it`);
+    // Redis answers SHUTDOWN by closing the connection, which askRedis reports as an error.
+    await askRedis(socket, 'SHUTDOWN', SHUTDOWN_TIMEOUT_MS).catch(() => undefined);
+    const deadline = performance.now() + SHUTDOWN_TIMEOUT_MS;
+    while (await isListening(socket)) {
+      if (performance.now() > deadline) {
+        throw new Error(`${leftover} holds ${socket} and does not stop: kill the process, then start again`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+  await rm(socket, { force: true });
+}
+
+/** The longest socket path on macOS. Linux accepts 107 bytes. Both truncate a longer path without an error. */
+const MAX_SOCKET_PATH_BYTES = 103;
+
+/**
+ * The path of the Redis socket for a folder. The socket lies in this folder, or in the temporary folder if the path is
+ * too long. Its name there is a digest of the folder's path, so that the next start finds the same socket.
+ */
+async function socketPath(folder: string): Promise<string> {
+  const inside = join(folder, 'redis.sock');
+  if (Buffer.byteLength(inside) <= MAX_SOCKET_PATH_BYTES) return inside;
+  const outside = join(tmpdir(), `holdfast-${process.getuid?.() ?? 0}`);
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16);
+  if (await isPrivateFolder(outside)) return join(outside, `${name}.sock`);
+  throw new Error(
+    `${inside} is too long for a socket (at most ${MAX_SOCKET_PATH_BYTES} bytes), and ${outside} is not private ` +
+      'to this user: start in a folder with a shorter path, or set HOLDFAST_REDIS_URL',
+  );
+}
+
 /** The time in which Redis must accept connections after its start. Redis may load its data for longer. */
 const OPEN_TIMEOUT_MS = 20_000;
 /** If Redis loads its data for longer than this, a note tells the user. */

@@ -1,12 +1,33 @@
-/**
- * The program of `npm start` and `holdfast dev`. Runs the server of `npm run serve`. Starts a private Redis if
- * HOLDFAST_REDIS_URL is not set.
- */
 import { join } from 'node:path';
 import { exitCodeOfStart, run } from '../main';
 import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
-import { endWithNpm, isUnderNpm } from './npm-parent';
+
+const POLL_MS = 500;
+
+function isUnderNpm(env: NodeJS.ProcessEnv): boolean {
+  return env['npm_lifecycle_event'] !== undefined;
+}
+
+/**
+ * Sends SIGTERM to this process when its parent npm has been killed. A killed npm passes no signal on, so this process
+ * would keep its port and its Redis. Without npm nothing is sent, because a parent such as `nohup` may end early.
+ */
+function endWithNpm(env: NodeJS.ProcessEnv): void {
+  if (!isUnderNpm(env)) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, POLL_MS);
+  timer.unref();
+}
+
+/**
+ * The program of `npm start` and `holdfast dev`. Runs the server of `npm run serve`. Starts a private Redis if
+ * HOLDFAST_REDIS_URL is not set.
+ */
 
 function note(text: string): void {
   console.error(`[start] ${text}`);

@@ -1,7 +1,7 @@
 import type { Call } from '../base/call';
 import { HoldfastError } from '../base/errors';
-import { roundedTimeSpan, timeSpan } from '../base/time-span';
-import type { WaitEnd } from './call-end';
+import { roundedTimeSpan, timeSpan } from '../base/text';
+import type { WaitEnd } from './allowance';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
 import type { AcquireReply, ClaimReply, Granted, LeaseWanted, QueueSnapshot, Waiting } from './lease-store';

@@ -2,15 +2,13 @@ import type { Call } from '../base/call';
 import { HoldfastError, StoreFailure } from '../base/errors';
 import { answeredTooLate, callCancelled, notGranted, notWithdrawn, refusal } from './attempt-errors';
 import type { AttemptFacts, WaitEnding } from './attempt-errors';
-import type { WaitEnd } from './call-end';
-import { hasOffsetPassed } from './expire-offset';
-import { requestKey, type Resource } from './lease';
+import { WaitAllowance, type WaitEnd } from './allowance';
+import { hasOffsetPassed, requestKey, type Resource } from './lease';
 import * as errors from './lease-errors';
 import { withWanted, type LeaseContext } from './lease-context';
 import type { AcquireReply, ClaimReply, Finished, Granted, LeaseWanted, WithdrawReply } from './lease-store';
 import type { TimerEntry } from '../flow/timer-queue';
-import { Waiter, type Signal } from './waiter';
-import { WaitAllowance } from './waiting-calls';
+import { type Signal, Waiter } from './wait-queue';
 
 const CLAIM_RETRY_MS = 250;
 /** In a quarantine only a call that no touch asks about claims again after this time. */

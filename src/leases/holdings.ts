@@ -1,20 +1,24 @@
 import type { Call, StreamCall } from '../base/call';
 import { HoldfastError, StoreFailure } from '../base/errors';
 import { AcquireAttempt } from './attempt';
-import { waitEnd } from './call-end';
-import { hasOffsetPassed } from './expire-offset';
-import { grantedLease, knownRequestId } from './granted-lease';
+import { waitEnd } from './allowance';
+import {
+  hasOffsetPassed,
+  type HoldEvent,
+  type LossCause,
+  requestKey,
+  type Resource,
+  type Service,
+  shownToClients,
+} from './lease';
+import { grantedLease, knownRequestId, type LeaseId, parseLeaseId } from './lease-id';
 import { HeldLease, type HeldLeaseContext } from './held-lease';
-import { requestKey, type HoldEvent, type LossCause, type Resource, type Service } from './lease';
 import * as errors from './lease-errors';
-import { parseLeaseId, type LeaseId } from './lease-id';
-import { speaksLater } from './moments';
+import { speaksLater, type Waiter } from './wait-queue';
 import type { LeaseContext } from './lease-context';
 import type { CallRef, Granted, RenewReply } from './lease-store';
 import { Renewals } from './renewals';
 import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './lease-requests';
-import { shownToClients } from './views';
-import type { Waiter } from './waiter';
 
 const POSITION_INTERVAL_MS = 2000;
 

@@ -1,22 +1,17 @@
 import type { Call } from '../base/call';
 import type { Clock } from '../base/clock';
 import type { Identities } from '../base/identities';
-import { BackgroundCommands } from '../flow/background-commands';
-import { BoundedSteps } from './bounded-steps';
-import { ageLimitAt, callDeadline } from './call-end';
-import { CountedLeases } from './counted-leases';
+import { BackgroundCommands } from '../flow/backoff';
+import { BoundedSteps } from './bucket-walk';
+import { ageLimitAt, callDeadline, CountedLeases, WaitingCalls } from './allowance';
 import { LATE_RELEASE_PAUSES } from './held-lease';
-import { LeaseMeters } from './lease-meters';
-import type { Mode, Resource } from './lease';
-import type { LeaseObserver } from './lease-observer';
-import { LOCK_LIMIT, type Limits } from './limits';
-import { Moments } from './moments';
+import { LeaseMeters, type LeaseObserver } from './lease-meters';
+import { type Limits, LOCK_LIMIT, type Mode, type Resource } from './lease';
+import { Moments, WaitQueue } from './wait-queue';
 import type { CallRef, Granted, LeaseStore, LeaseWanted } from './lease-store';
 import type { AcquireRequest } from './lease-requests';
-import { storedRequestId } from './stored-request-id';
+import { storedRequestId } from './lease-id';
 import { TimerQueue } from '../flow/timer-queue';
-import { WaitQueue } from './wait-queue';
-import { WaitingCalls } from './waiting-calls';
 import { Withdrawals } from './withdrawals';
 
 export interface LeaseOptions {

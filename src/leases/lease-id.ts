@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import type { Resource, Service } from './lease';
+import type { Call } from '../base/call';
+import { sha256 } from '../base/text';
+import { type Lease, MAX_LEASE_ID_CHARS, type Resource, type Service } from './lease';
 import { invalidLeaseId } from './lease-errors';
-import { MAX_LEASE_ID_CHARS } from './limits';
+import type { Granted } from './lease-store';
 
 /**
  * A lease id names the lease's resource and request, and proves the right to renew and release the lease. Its bytes,
@@ -36,7 +38,7 @@ export function encodeLeaseId({ resource, requestId, secret }: LeaseId): string 
 }
 
 /** The usual text of a UUID, from its 32 hexadecimal digits. */
-export function uuidText(hex: string): string {
+function uuidText(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
@@ -82,4 +84,52 @@ export function parseLeaseId(service: Service, text: string): LeaseId {
   const id = decodeLeaseId(service, text);
   if (id === undefined) throw invalidLeaseId(service);
   return id;
+}
+
+/** A UUID has 128 bits, as 32 hexadecimal digits. */
+const UUID_DIGITS = 32;
+
+/**
+ * The id under which the store keeps a request. Without an identity this is the client's request id. With an
+ * identity, the stored id is a hash of the identity and the request id. So equal request ids of two identities are
+ * two requests, and no client can find out the ids of others. The request id is in lower case. An identity has no
+ * control characters, so the zero byte separates both parts.
+ */
+export function storedRequestId(identity: string, clientRequestId: string): string {
+  if (identity === '') return clientRequestId;
+  return uuidText(sha256(`${identity}\0${clientRequestId}`).slice(0, UUID_DIGITS));
+}
+
+/** The lease of a grant or a renewal. A caller with a `lease_id` gets the client's request id from the store. */
+export function grantedLease(
+  resource: Resource,
+  {
+    requestId,
+    clientRequestId,
+    leaseId,
+  }: {
+    readonly requestId: string;
+    readonly clientRequestId?: string | undefined;
+    /** The id that the caller has sent. The store has confirmed its secret. */
+    readonly leaseId?: string | undefined;
+  },
+  granted: Granted,
+): Lease {
+  return {
+    leaseId: leaseId ?? encodeLeaseId({ resource, requestId, secret: granted.secret }),
+    name: resource.name,
+    requestId: clientRequestId ?? granted.clientRequestId ?? requestId,
+    fencingToken: granted.fencingToken,
+    permitCount: resource.service === 'lock' ? 1 : granted.permits,
+    ttlMs: granted.ttlMs,
+    end: granted,
+  };
+}
+
+/**
+ * The client's request id of a lease, for errors without a reply of the store. Undefined: a `lease_id` of a caller with an
+ * identity has only the stored id, which the client does not know.
+ */
+export function knownRequestId(call: Call, requestId: string): string | undefined {
+  return call.identity === '' ? requestId : undefined;
 }

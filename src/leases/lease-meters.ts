@@ -1,5 +1,6 @@
-import { Distribution } from '../base/distribution';
-import type { CountedLoss } from './lease';
+import type { Call } from '../base/call';
+import { Distribution } from '../base/meters';
+import type { CountedLoss, Service } from './lease';
 
 /** Bounds of the times to a grant: from an immediate grant to a long wait (ms). */
 const GRANT_BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000];
@@ -39,4 +40,15 @@ export class ServiceMeters {
 export class LeaseMeters {
   readonly lock = new ServiceMeters();
   readonly semaphore = new ServiceMeters();
+}
+
+/** The call that has brought a lease, or the stream of its session. */
+export type ObservedCall = Pick<Call, 'traceparent'>;
+
+/** Called for the leases that streams and sessions hold. Must not throw. */
+export interface LeaseObserver {
+  /** @param receivedAt the arrival of the request (ms, monotonic), so that a wait in the queue counts */
+  granted(call: ObservedCall, service: Service, receivedAt: number): void;
+  released(call: ObservedCall, service: Service): void;
+  lost(call: ObservedCall, service: Service, cause: CountedLoss): void;
 }

@@ -1,8 +1,7 @@
-import type { Distribution } from '../base/distribution';
+import type { Distribution } from '../base/meters';
 import type { Service } from './lease';
 import type { ServiceMeters } from './lease-meters';
-import type { Labels, MetricDefinition } from '../server/metrics/definition';
-import type { MetricSources } from '../server/metrics/sources';
+import type { Labels, MetricDefinition, MetricSources } from '../server/metrics/sources';
 
 const SERVICES = ['lock', 'semaphore'] as const;
 const SERVICE_LABEL: Labels = { service: '`lock`, `semaphore`' };

@@ -1,5 +1,4 @@
-import type { LeaseEnd } from './expire-offset';
-import type { HolderView, LossCause, Mode, Resource, ResourceView, Service } from './lease';
+import type { HolderView, LeaseEnd, LossCause, Mode, Resource, ResourceView, Service } from './lease';
 
 /**
  * The port to the store of leases. Every method is one atomic step on one resource. A step may be repeated with the

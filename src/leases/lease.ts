@@ -1,5 +1,60 @@
+import type { Call } from '../base/call';
+
+/**
+ * The clocks of a client, a server and the store may differ in rate by this much (500 ppm). On a worse clock, or on a
+ * suspended host, only the fencing token protects.
+ */
+const DRIFT = 0.0005;
+
+/** The end of a lease, as a reply of the store has confirmed the end. */
+export interface LeaseEnd {
+  /** Monotonic time just before the command of the reply was sent (ms). */
+  readonly sentAt: number;
+  /** The store counts this time from a time after `sentAt` (ms). */
+  readonly remainingMs: number;
+}
+
+/**
+ * The `expire_offset` of a lease (ms), counted from a time at which the server received a message of the client: a call,
+ * or a heartbeat of a session. The message may be older or newer than the command. DRIFT shortens the offset, so
+ * `receivedAt` plus the offset is never later than the end of the lease. See docs/design/leases.md, rule 1.
+ */
+export function expireOffsetMs(receivedAt: number, { sentAt, remainingMs }: LeaseEnd): number {
+  const lead = sentAt - receivedAt;
+  return lead * (lead < 0 ? 1 + DRIFT : 1 - DRIFT) + remainingMs * (1 - DRIFT);
+}
+
+/**
+ * The earliest possible end of the lease on this server's clock. The holder's client counts with its own clock, so the
+ * client may believe in the lease for longer, until `latestEnd` at most.
+ */
+export function confirmedEnd({ sentAt, remainingMs }: LeaseEnd): number {
+  return sentAt + remainingMs * (1 - DRIFT);
+}
+
+/**
+ * The latest possible end of the lease on this server's clock. `repliedAt`: when the store's reply arrived. The store
+ * has counted `remainingMs` from an earlier time, so the lease has ended in the store by then, and no client believes
+ * in the lease: not even a client with a slower clock, or with a later answer to another call.
+ */
+export function latestEnd(repliedAt: number, remainingMs: number): number {
+  return repliedAt + remainingMs * (1 + DRIFT);
+}
+
+/**
+ * Whether the offset of a lease has passed. Such a lease must not be reported any more. In a session
+ * drift does not add up during a long wait, because the offsets count from the latest heartbeat.
+ */
+export function hasOffsetPassed(
+  { receivedAt, session }: Pick<Call, 'receivedAt' | 'session'>,
+  end: LeaseEnd,
+  now: number,
+): boolean {
+  const from = session?.signs.lastAt ?? receivedAt;
+  return from + expireOffsetMs(from, end) <= now;
+}
+
 /** The terms of the permits engine: leases, holders, waiters and the events of a hold stream. */
-import type { LeaseEnd } from './expire-offset';
 
 /** Locks and semaphores share one engine. Names of different services never collide. */
 export type Service = 'lock' | 'semaphore';
@@ -103,3 +158,57 @@ export function resourceKey(resource: Resource): string {
 export function requestKey(resource: Resource, requestId: string): string {
   return `${requestId}${resource.service}:${resource.name}`;
 }
+
+/**
+ * A holder or waiter without the fields that its service hides. A lock hides its permit count: an exclusive holder
+ * takes LOCK_LIMIT permits. A semaphore hides its mode.
+ */
+export function shownToClients<T extends HolderView | WaiterView>(service: Service, view: T): T {
+  return service === 'lock' ? { ...view, permitCount: 1 } : { ...view, mode: undefined };
+}
+
+export function resourceShownToClients(service: Service, view: ResourceView): ResourceView {
+  return {
+    ...view,
+    holders: view.holders.map((holder) => shownToClients(service, holder)),
+    waiters: view.waiters.map((waiter) => shownToClients(service, waiter)),
+  };
+}
+
+/** The bounds of one permits engine. */
+export interface Limits {
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
+  readonly defaultTtlMs: number;
+  /**
+   * The age limit of streams and waits, so that clock drift does not add up. At this age a stream renews once more,
+   * then ends with REATTACH.
+   */
+  readonly maxStreamAgeMs: number;
+  readonly maxWaitersPerName: number;
+  /** If a client cancels more calls at the same time, gRPC may end the connection and so all its hold streams. */
+  readonly maxWaitingCallsPerConnection: number;
+  /** The most hold streams, and the most watch streams. An open stream costs about 20 kB of memory. */
+  readonly maxStreams: number;
+}
+
+export const defaultLimits: Limits = {
+  minTtlMs: 100,
+  maxTtlMs: 120_000,
+  defaultTtlMs: 30_000,
+  maxStreamAgeMs: 3_600_000,
+  maxWaitersPerName: 10_000,
+  maxWaitingCallsPerConnection: 500,
+  maxStreams: 50_000,
+};
+
+export const MAX_HOLDER_ID_BYTES = 256;
+export const MAX_METADATA_PAIRS = 16;
+export const MAX_METADATA_BYTES = 4096;
+export const MAX_LEASE_ID_CHARS = 1024;
+
+/** The largest limit of a semaphore, and the largest permit_count: both are int32 in the contract. */
+export const MAX_LIMIT = 2 ** 31 - 1;
+
+/** A lock is a semaphore with this limit: an exclusive holder takes all permits, a shared holder takes 1. */
+export const LOCK_LIMIT = MAX_LIMIT;

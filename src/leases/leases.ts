@@ -1,17 +1,21 @@
-import type { ReadableNames } from '../base/readable-names';
 import type { Call, StreamCall } from '../base/call';
+import { StoreFailure } from '../base/errors';
+import type { ReadableNames } from '../base/names';
+import { waitEnd } from './allowance';
 import { AcquireAttempt } from './attempt';
-import { waitEnd } from './call-end';
-import { grantedLease, knownRequestId } from './granted-lease';
 import { HoldStreams } from './holdings';
-import { requestKey, type Lease, type Resource, type ResourceView, type Service } from './lease';
-import * as errors from './lease-errors';
-import { parseLeaseId, type LeaseId } from './lease-id';
-import type { LeaseMeters } from './lease-meters';
-import { ResourceLists } from './resource-lists';
+import {
+  type Lease,
+  requestKey,
+  type Resource,
+  resourceShownToClients,
+  type ResourceView,
+  type Service,
+} from './lease';
 import { LeaseContext, type LeaseOptions } from './lease-context';
-import type { LeaseEngine } from './lease-engine';
-import type { RemoveCommand, SetLimitCommand } from './lease-store';
+import * as errors from './lease-errors';
+import { grantedLease, knownRequestId, type LeaseId, parseLeaseId } from './lease-id';
+import type { LeaseMeters } from './lease-meters';
 import type {
   AcquireRequest,
   HoldSink,
@@ -25,9 +29,69 @@ import type {
   RevokeResult,
   WatchSink,
 } from './lease-requests';
-import { revoke } from './revocation';
-import { resourceShownToClients } from './views';
+import type { RemoveCommand, RevokeCursor, RevokeReply, SetLimitCommand } from './lease-store';
+import { ResourceLists } from './resource-lists';
 import { Watches } from './watches';
+
+/**
+ * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
+ * HoldfastError is a defect.
+ */
+export interface LeaseEngine {
+  acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease>;
+  renew(call: Call, service: Service, leaseId: string, renewal: Renewal): Promise<Lease>;
+  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
+  hold(call: StreamCall, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
+  inspect(call: Call, service: Service, name: string): Promise<ResourceView>;
+  watch(call: Call, service: Service, name: string, sink: WatchSink): Promise<void>;
+  /** Lists the names that the caller may read. Default: all names. */
+  list(call: Call, service: Service, request: ListRequest, names?: ReadableNames): Promise<ResourcePage>;
+  setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
+  remove(name: string, command: RemoveCommand): Promise<void>;
+  revoke(call: Call, service: Service, request: RevokeRequest): Promise<RevokeResult>;
+}
+
+/** The longest time of one revocation. A step visits 64 leases in about a millisecond. */
+const MAX_DURATION_MS = 60_000;
+
+/**
+ * Revokes leases, or takes a waiter out of the queue, in bounded steps. A failure after a step that has revoked leases gives
+ * OUTCOME_UNKNOWN: the caller repeats the call.
+ */
+async function revoke(
+  { store, clock, meters }: LeaseContext,
+  call: Call,
+  resource: Resource,
+  { target, force }: RevokeRequest,
+): Promise<RevokeResult> {
+  const giveUpAt = clock.now() + MAX_DURATION_MS;
+  let revokedCount = 0;
+  let freeTimeMs: number | undefined;
+  let after: RevokeCursor | undefined;
+  do {
+    const command = { target, force, after, caller: call.connection };
+    const reply: RevokeReply = await store.revoke(resource, command).catch((error: unknown) => {
+      throw failureOf(error, resource, revokedCount);
+    });
+    if (reply.kind === 'unknown-resource') {
+      if (resource.service === 'lock' || revokedCount > 0) break;
+      throw errors.noSuchSemaphore(resource, 'there is nothing to revoke');
+    }
+    revokedCount += reply.count;
+    meters[resource.service].revokedCount += reply.count;
+    if (reply.latestEndMs !== undefined) freeTimeMs = Math.max(freeTimeMs ?? 0, reply.latestEndMs);
+    after = reply.next;
+    if (after && (call.cancelled || clock.now() > giveUpAt)) throw errors.notAnswered(resource, 'same call');
+  } while (after);
+  return { revokedCount, freeTimeMs };
+}
+
+function failureOf(error: unknown, resource: Resource, revokedCount: number): unknown {
+  const isPartlyDone = revokedCount > 0 && error instanceof StoreFailure;
+  return isPartlyDone
+    ? errors.notAnswered(resource, 'same call')
+    : errors.translateStoreFailure(error, resource, 'same call');
+}
 
 export type { LeaseOptions } from './lease-context';
 

@@ -1,14 +1,20 @@
-import { answerWithinMs } from '../base/answer-time';
-import type { Call } from '../base/call';
+import { answerWithinMs, type Call } from '../base/call';
 import type { Clock } from '../base/clock';
-import { badPageToken, decodePageToken, encodePageToken, type Binding } from '../base/page-token';
+import {
+  badPageToken,
+  type Binding,
+  decodePageToken,
+  encodePageToken,
+  EVERY_NAME,
+  firstPlace,
+  placeAfter,
+  type ReadableNames,
+} from '../base/names';
 import { walkBuckets } from './bucket-walk';
-import type { ResourceView, Service } from './lease';
+import { resourceShownToClients, type ResourceView, type Service } from './lease';
 import { translateListFailure } from './lease-errors';
 import type { ListStep, LeaseStore, WaiterCount } from './lease-store';
-import { EVERY_NAME, firstPlace, placeAfter, type ReadableNames } from '../base/readable-names';
 import type { ListRequest, ResourcePage } from './lease-requests';
-import { resourceShownToClients } from './views';
 
 /** The longest time for one page (ms). A page that ends here may have fewer resources than asked for. */
 const LONGEST_PAGE_MS = 2000;

@@ -1,11 +1,94 @@
 import type { Clock } from '../base/clock';
 import { reportDefect, StoreFailure } from '../base/errors';
-import type { BoundedSteps } from './bounded-steps';
-import { requestKey, resourceKey, type Resource, type Service } from './lease';
-import { speaksLater, type Moments } from './moments';
-import type { Granted, LeaseStore, TouchReply } from './lease-store';
 import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
-import type { Waiter } from './waiter';
+import type { BoundedSteps } from './bucket-walk';
+import { requestKey, type Resource, resourceKey, type Service } from './lease';
+import type { Granted, LeaseStore, LeaseWanted, QueueSnapshot, TouchReply, Waiting } from './lease-store';
+
+/**
+ * Counts the steps of this server, to compare what the store has confirmed. The replies of the store may be handled in
+ * another order than the store has made them, so the reply that is handled last proves nothing.
+ */
+export class Moments {
+  private last = 0;
+
+  /** A number above all numbers before. */
+  next(): number {
+    this.last += 1;
+    return this.last;
+  }
+}
+
+/**
+ * Whether a call speaks for its request since a later time than another call of the request that this server knows. The
+ * store ran the known call's command before `since`. So if a command that was sent after `since` was answered to the call as
+ * the speaker, the store has made the call the speaker later. Otherwise the order is unknown, and the call must ask the
+ * store (docs/design/leases.md, rule 3).
+ */
+export function speaksLater(
+  /** Taken before the send of the last command that the store has answered to the call as the speaker. */
+  confirmedAt: number,
+  /** `since`: taken when this server learned that the known call speaks. Undefined: there is no other call. */
+  known: { readonly since: number } | undefined,
+): boolean {
+  return known === undefined || confirmedAt > known.since;
+}
+
+/** The signals that wake a waiting call, the most urgent signal first. */
+const signals = ['cancelled', 'superseded', 'granted', 'draining', 'given-up', 'ended', 'recheck'] as const;
+export type Signal = (typeof signals)[number];
+
+/** One call that waits in a queue of the store. */
+export class Waiter {
+  /** The place in the queue. Each claim sends the ticket, so a store that has lost its queue restores the place. */
+  ticket: string;
+  position: number;
+  snapshot: QueueSnapshot;
+  /** When the call was added to the calls that wait (moments.ts). */
+  since = 0;
+  private readonly raised = new Set<Signal>();
+  private wakeUp: (() => void) | undefined;
+
+  constructor(
+    readonly resource: Resource,
+    readonly wanted: LeaseWanted,
+    place: Pick<Waiting, 'ticket' | 'position' | 'snapshot'>,
+    /** As in `speaksLater`. */
+    public confirmedAt: number,
+    private readonly onPosition: ((waiter: Waiter) => void) | undefined,
+  ) {
+    this.ticket = place.ticket;
+    this.position = place.position;
+    this.snapshot = place.snapshot;
+  }
+
+  raise(signal: Signal): void {
+    this.raised.add(signal);
+    this.wakeUp?.();
+  }
+
+  isRaised(signal: Signal): boolean {
+    return this.raised.has(signal);
+  }
+
+  /** Resolves to the most urgent signal. `granted` and `recheck` are cleared; the other signals stay raised. */
+  async next(): Promise<Signal> {
+    for (;;) {
+      const signal = signals.find((candidate) => this.raised.has(candidate));
+      if (signal) {
+        if (signal === 'granted' || signal === 'recheck') this.raised.delete(signal);
+        return signal;
+      }
+      await new Promise<void>((resolve) => (this.wakeUp = resolve));
+    }
+  }
+
+  update(position: number, snapshot: QueueSnapshot): void {
+    this.position = position;
+    this.snapshot = snapshot;
+    this.onPosition?.(this);
+  }
+}
 
 /** A resource that calls of this server wait for. */
 interface Watch {

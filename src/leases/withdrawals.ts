@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock';
-import { BackgroundCommands, type Pauses } from '../flow/background-commands';
+import { BackgroundCommands, type Pauses } from '../flow/backoff';
 import type { Resource } from './lease';
 import { isQuarantined, translateWithdrawFailure } from './lease-errors';
 import type {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sha256 } from '../base/sha256';
+import { sha256 } from '../base/text';
 import type { Resource, Service } from '../leases/lease';
 
 /**

@@ -1,4 +1,4 @@
-import { Distribution } from '../base/distribution';
+import { Distribution } from '../base/meters';
 import type { RedisEndpoint } from './endpoint';
 import type { FailureClass } from './failure-class';
 

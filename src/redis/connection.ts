@@ -1,18 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../base/clock';
 import { StoreFailure } from '../base/errors';
-import { AnsweringNode } from './node/answering-node';
-import { ChangeSignal } from '../flow/change-signal';
-import { openClient, RECONNECT_PATIENCE_MS, safeOptions } from './client';
-import type { CommandLink, RedirectedOperation } from './command-link';
+import { AnsweringNode, ReplicaConfirmations } from './node/confirmations';
+import { ChangeSignal } from '../flow/waiting';
+import { openClient, RECONNECT_PATIENCE_MS, safeOptions } from './redis-client';
+import type { CommandLink, EpochGuard, RedirectedOperation, Script } from './commands';
 import { nodeName, type CommandMeter, type CommandMeters } from './command-meters';
-import { CommandRunner } from './command-runner';
+import { CommandRunner } from './runner';
 import type { RedisEndpoint } from './endpoint';
-import type { Topology } from './node/node-answers';
+import { NotPermitted, rightsFor, type Topology } from './node/node-answers';
 import { NodeProbe, type ProbeListener } from './node/probe';
-import type { EpochGuard, Script } from './operation';
-import { NotPermitted, rightsFor } from './node/rights';
-import { ReplicaConfirmations } from './node/replica-confirmations';
 import { ServerClock } from './node/server-clock';
 
 export interface ConnectionOptions {

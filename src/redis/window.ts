@@ -1,9 +1,8 @@
 import type { Clock } from '../base/clock';
-import { FairQueue } from '../flow/fair-queue';
-import type { Priority } from '../flow/priority';
-import type { CommandDeadlines, Expiring } from './command-deadlines';
+import { FairQueue, type Priority } from '../flow/fair-queue';
+import type { CommandDeadlines, Expiring } from './writer';
 import { LatencyLimit } from './latency-limit';
-import type { Turn } from './operation';
+import type { Turn } from './commands';
 
 /** A command that waits until it may be sent. */
 export interface WaitingCommand {

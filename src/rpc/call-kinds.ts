@@ -1,6 +1,6 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import type { Priority } from '../flow/priority';
-import type { CallKind } from './entry/call-gate';
+import type { Priority } from '../flow/fair-queue';
+import type { CallKind } from './entry/gate';
 
 const UNKNOWN: CallKind = { priority: 'low', unary: true };
 

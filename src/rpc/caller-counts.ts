@@ -1,10 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import type { CallerUse, Callers } from '../base/callers';
 import type { Reason } from '../base/errors';
-import { ERROR_TABLE } from './error-table';
-import { isClosed, peerOf } from './entry/grpc-internals';
+import { ERROR_TABLE } from './call-errors';
+import { isClosed, peerOf } from './entry/grpc-js';
 import type { AuditedCaller, AuditLog } from '../access/audit';
-import { onConnectionClosed } from '../access/retired-connection';
+import { onConnectionClosed } from '../access/client-certificates';
 
 /** The identities of one connection that are remembered. A proxy may have more callers on one connection. */
 const MAX_IDENTITIES = 1000;

@@ -1,6 +1,5 @@
 import { HoldfastError, type FieldViolation } from '../base/errors';
-import { MAX_NAME_BYTES } from '../base/names';
-import type { PageSizes } from '../base/pages';
+import { MAX_NAME_BYTES, type PageSizes } from '../base/names';
 
 /**
  * Checks of single fields. Each check adds a violation and continues, so the caller learns of all invalid fields at

@@ -9,8 +9,8 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js';
 import { HoldfastError } from '../base/errors';
-import type { CallStatus } from './errors';
-import { RequestReader } from './request-reader';
+import type { CallStatus } from './call-errors';
+import { RequestReader } from './streams';
 import {
   ServedCall,
   type CallContext,

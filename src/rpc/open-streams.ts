@@ -1,8 +1,8 @@
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import { HoldfastError } from '../base/errors';
-import { statusOf } from './errors';
-import { connectionOf, peerOf } from './entry/grpc-internals';
-import { networkOf } from '../base/network';
+import { statusOf } from './call-errors';
+import { connectionOf, peerOf } from './entry/grpc-js';
+import { networkOf } from '../base/redis-address';
 
 /** Ends one stream early. The error becomes the status of the stream. */
 type EndStream = (error: HoldfastError) => void;

@@ -5,27 +5,30 @@ import type {
   ServerUnaryCall,
   ServerWritableStream,
 } from '@grpc/grpc-js';
-import type { Account } from '../base/account';
+import { type Account, NO_QUOTAS, type Quotas } from '../base/accounts';
 import type { StreamCall } from '../base/call';
 import type { CallerUse } from '../base/callers';
 import type { Clock } from '../base/clock';
 import { HoldfastError, type Reason } from '../base/errors';
-import { NO_QUOTAS, type Quotas } from '../base/quotas';
-import type { ReadableNames } from '../base/readable-names';
-import { escapeText } from '../base/escape-text';
+import type { ReadableNames } from '../base/names';
+import { escapeText } from '../base/text';
 import type { Access, ArrivingCall } from '../access/access';
 import type { AuditedAct } from '../access/audited-acts';
 import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
-import type { CallControl } from '../access/call-control';
+import type { CallControl } from '../access/open-access';
 import type { CallRule } from '../access/call-rules';
-import type { Caller, PresentedCertificate } from '../access/caller';
+import { type Caller, endedCredential, type PresentedCertificate } from '../access/caller';
 import type { CallerCounts } from './caller-counts';
-import { endedCredential } from '../access/credential-errors';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
-import { traceOf, traceparentOf, type CallTrace } from '../base/call-trace';
-import { REASON_TRAILER, toCallStatus, toErrorSummary, type CallStatus, type ErrorSummary } from './errors';
-import { connectionOf, endCall, peerCertificateOf, peerOf } from './entry/grpc-internals';
-import type { Log } from '../base/log';
+import { type CallTrace, type Log, traceOf, traceparentOf } from '../base/meters';
+import {
+  type CallStatus,
+  type ErrorSummary,
+  REASON_TRAILER,
+  toCallStatus,
+  toErrorSummary,
+} from './call-errors';
+import { connectionOf, endCall, peerCertificateOf, peerOf } from './entry/grpc-js';
 
 const RETRY_HEADER = 'grpc-previous-rpc-attempts';
 

@@ -5,53 +5,117 @@ import { HealthService } from '../../generated/typescript/grpc/health/v1/health'
 import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
-import type { Accounts } from '../base/accounts';
-import { defaultAutocompleteLimits, type AutocompleteLimits } from '../autocomplete/limits';
-import { Callers } from '../base/callers';
-import type { Clock } from '../base/clock';
-import type { Limits } from '../leases/limits';
-import type { LeaseEngine } from '../leases/lease-engine';
-import type { StoreHealth, StoreOperations } from '../base/store-health';
-import type { Sessions } from '../leases/sessions/sessions';
-import type { AutocompleteEngine } from '../autocomplete/autocomplete-engine';
-import {
-  autocompleteHandlers,
-  autocompleteServiceDefinition,
-  type AutocompleteHandlers,
-} from '../autocomplete/service/autocomplete-handlers';
-import { AUTOCOMPLETE_REQUEST_BYTES } from '../autocomplete/service/request-sizes';
 import type { Access } from '../access/access';
 import { AuditLog } from '../access/audit';
 import type { Authorization } from '../access/authorization';
 import { readCallRules } from '../access/call-rules';
-import { CallerCounts } from '../rpc/caller-counts';
-import type { CallContext } from '../rpc/handlers';
-import { callAnswers } from '../rpc/entry/call-answers';
-import { CallMeters, type CutCause } from '../rpc/entry/call-meters';
-import type { CallSpans } from '../rpc/entry/call-spans';
-import { CallGate } from '../rpc/entry/call-gate';
-import { callKinds } from '../rpc/call-kinds';
-import { Connections } from '../rpc/entry/connections';
-import type { Peer } from '../rpc/entry/grpc-internals';
-import { listen, type Address } from '../rpc/entry/listen';
-import type { Log } from '../base/log';
-import { SEVERAL_ADDRESSES } from '../base/network';
-import { RequestIntake } from '../rpc/entry/intake';
-import { SampledLines, type SampleBounds } from '../base/sampled-lines';
-import type { IntakeLimits, IntakeStats } from '../rpc/entry/unfinished';
-import { lockHandlers, lockServiceDefinition } from '../leases/service/lock-handlers';
-import { semaphoreHandlers, semaphoreServiceDefinition } from '../leases/service/semaphore-handlers';
+import type { AutocompleteEngine } from '../autocomplete/autocomplete';
 import {
+  AUTOCOMPLETE_REQUEST_BYTES,
+  autocompleteHandlers,
+  type AutocompleteHandlers,
+  autocompleteServiceDefinition,
+} from '../autocomplete/service/autocomplete-services';
+import { type AutocompleteLimits, defaultAutocompleteLimits } from '../autocomplete/suggestion';
+import type { Accounts } from '../base/accounts';
+import { Callers } from '../base/callers';
+import type { Clock } from '../base/clock';
+import type { Log } from '../base/meters';
+import { SEVERAL_ADDRESSES } from '../base/redis-address';
+import { type SampleBounds, SampledLines } from '../base/sampled-lines';
+import type { StoreHealth, StoreOperations } from '../base/store-state';
+import type { Limits } from '../leases/lease';
+import type { LeaseEngine } from '../leases/leases';
+import {
+  lockHandlers,
+  lockServiceDefinition,
+  semaphoreHandlers,
+  semaphoreServiceDefinition,
+} from '../leases/service/lease-services';
+import {
+  SESSION_REQUEST_BYTES,
   sessionHandlers,
   sessionServiceDefinition,
-  SESSION_REQUEST_BYTES,
-} from '../leases/service/session-handlers';
-import { Descriptors } from './descriptors';
-import { drainServer } from './drain';
-import { Health } from './health';
-import { Reflection } from './reflection';
-import { serverHandlers } from './server-service';
+} from '../leases/service/session-conversation';
+import type { Sessions } from '../leases/sessions/sessions';
+import { callKinds } from '../rpc/call-kinds';
+import { CallerCounts } from '../rpc/caller-counts';
+import { callAnswers } from '../rpc/entry/call-answers';
+import { CallMeters, type CallSpans, type CutCause } from '../rpc/entry/call-meters';
+import { Connections } from '../rpc/entry/connections';
+import { CallGate } from '../rpc/entry/gate';
+import { type Address, listen, type Peer } from '../rpc/entry/grpc-js';
+import { RequestIntake } from '../rpc/entry/intake';
 import { UnbegunCalls } from '../rpc/entry/unbegun-calls';
+import type { IntakeLimits, IntakeStats } from '../rpc/entry/unfinished';
+import type { CallContext } from '../rpc/handlers';
+import { Health } from './health';
+import { Descriptors, Reflection } from './reflection';
+import { serverHandlers } from './server-service';
+
+export interface DrainParts {
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly health: Health;
+  readonly reflection: Reflection;
+  /** Refuses new work. Resolves when every wait and stream has ended. */
+  readonly engine: { drain(): Promise<unknown> };
+  readonly log: Log;
+}
+
+/**
+ * Stops a server without the loss of a lease. Health becomes NOT_SERVING before streams end, so load balancers choose
+ * another server. Streams end with a status after which clients retry. A forced shutdown would send no such status.
+ * Connections that are still open after `timeoutMs` are closed.
+ */
+async function drainServer(parts: DrainParts, timeoutMs: number): Promise<void> {
+  const { server, connections, health, reflection, engine, log } = parts;
+  const timeout = startTimeout(timeoutMs);
+  try {
+    health.drain();
+    const ended = engine.drain().catch((error: unknown) => {
+      log.error({ err: error }, 'the engine failed to drain');
+    });
+    if (await timeout.expiresBefore(ended))
+      log.warn({}, 'waits and streams are still open after the drain timeout');
+    health.endWatches();
+    reflection.endStreams();
+    if (await timeout.expiresBefore(shutdown(server, connections))) {
+      log.warn({}, 'connections are still open after the drain timeout and are closed now');
+    }
+  } finally {
+    timeout.cancel();
+    await connections.closeAll();
+    server.forceShutdown();
+  }
+}
+
+/** Stops listening and sends GOAWAY to all clients. Resolves when the last call has ended, or when no connection is open. */
+function shutdown(server: Server, connections: Connections): Promise<void> {
+  const completed = new Promise<void>((resolve) => {
+    server.tryShutdown(() => resolve());
+  });
+  // Node never calls the callback of a connection that is destroyed but has not closed yet, and grpc-js waits for
+  // this callback.
+  return Promise.race([completed, connections.noneOpen()]);
+}
+
+interface Timeout {
+  /** Resolves to true if the timeout expires before the work ends. */
+  expiresBefore(work: Promise<unknown>): Promise<boolean>;
+  cancel(): void;
+}
+
+function startTimeout(timeoutMs: number): Timeout {
+  let timer: NodeJS.Timeout;
+  const expired = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(true), timeoutMs);
+  });
+  return {
+    expiresBefore: (work) => Promise.race([work.then(() => false), expired]),
+    cancel: () => clearTimeout(timer),
+  };
+}
 
 const SERVICES = [
   'holdfast.v1.LockService',

@@ -5,7 +5,7 @@ import {
   type HealthCheckResponse,
   type HealthServer,
 } from '../../generated/typescript/grpc/health/v1/health';
-import { EventStream, type EventShape } from '../rpc/event-stream';
+import { type EventShape, EventStream } from '../rpc/streams';
 import { admit, OpenStreams } from '../rpc/open-streams';
 
 /** The health protocol's name for the server as a whole. */

@@ -16,12 +16,11 @@ import {
 } from '../../generated/typescript/holdfast/v1/server_service';
 import type { CallerOrder as EngineOrder, CallerQuery, Callers, CallerUse } from '../base/callers';
 import type { Clock } from '../base/clock';
-import type { Limits } from '../leases/limits';
-import { LIST_PAGES } from '../base/pages';
-import { endQuarantine } from '../base/quarantine';
-import type { Quarantine, StoreHealth, StoreOperations } from '../base/store-health';
-import { escapeText } from '../base/escape-text';
-import { msToDuration } from '../rpc/times';
+import type { Limits } from '../leases/lease';
+import { LIST_PAGES } from '../base/names';
+import { endQuarantine, type Quarantine, type StoreHealth, type StoreOperations } from '../base/store-state';
+import { escapeText } from '../base/text';
+import { msToDuration } from '../rpc/wire';
 import { unary, type CallContext } from '../rpc/handlers';
 import { checkPageSize, checkText, Violations } from '../rpc/fields';
 

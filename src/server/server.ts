@@ -3,37 +3,40 @@ import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config';
 import { Autocomplete } from '../autocomplete/autocomplete';
-import type { LoadedDictionaries } from '../autocomplete/loaded/loaded-dictionaries';
-import { openIndexes } from '../autocomplete/loaded/open-indexes';
+import { type LoadedDictionaries, openIndexes } from '../autocomplete/loaded/loaded-dictionaries';
 import { systemClock } from '../base/clock';
 import { systemIdentities } from '../base/identities';
 import { Leases, type LeaseStats } from '../leases/leases';
 import { defaultSessionLimits } from '../leases/sessions/session-requests';
 import { Sessions } from '../leases/sessions/sessions';
-import { metricsPage, unmeasured } from './metrics/composition';
-import { Metrics } from './metrics/prometheus';
+import { Metrics, metricsPage, unmeasured } from './metrics/prometheus';
 import type { MetricSources } from './metrics/sources';
 import type { Security, Store } from '../redis/topology/open';
-import { accessSettings, logExposure, redisPasswordFile } from './access-settings';
-import { auditLogOf, logHealth, routeGrpcLog } from './logging';
-import { limitsOf } from './limits';
-import { coreCount, defaultDictionaryBytes } from './machine';
-import { openStore } from './open-store';
-import { preload } from './preload';
-import { StartError } from './start-error';
-import { redisCertificates, redisSecurity } from './tls';
-import { CertificateEnds } from '../access/certificate-ends';
+import {
+  accessSettings,
+  auditLogOf,
+  coreCount,
+  defaultDictionaryBytes,
+  limitsOf,
+  logExposure,
+  logHealth,
+  preload,
+  redisPasswordFile,
+  routeGrpcLog,
+  StartError,
+} from './startup';
+import { openStore, redisCertificates, redisSecurity } from './open-store';
+import { CertificateEnds } from '../access/server-certificates';
 import { openAccess, type OpenedAccess } from '../access/open-access';
 import { UnusableFile } from '../access/watched-files';
 import type { CallContext } from '../rpc/handlers';
-import { AdminServer } from './admin-server';
-import { isReady, LIVENESS, probePages, type ProbedServer } from './probe-pages';
+import { AdminServer, isReady, LIVENESS, type ProbedServer, probePages } from './admin';
 import { GrpcServer } from './grpc-server';
-import { ListenError } from '../rpc/entry/listen';
-import type { Spans } from './spans';
-import { readVersion } from '../base/version';
+import { ListenError } from '../rpc/entry/grpc-js';
+import type { Spans } from './tracing';
+import { readVersion } from '../base/redis-address';
 
-export { StartError } from './start-error';
+export { StartError } from './startup';
 
 export interface ServerDependencies {
   readonly log: Logger;

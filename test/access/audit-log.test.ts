@@ -1,5 +1,5 @@
 import { AuditLog } from '../../src/access/audit';
-import type { Log } from '../../src/base/log';
+import type { Log } from '../../src/base/meters';
 import { ManualClock } from '../support/manual-clock';
 
 interface Line {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CertificateEnds } from '../../src/access/certificate-ends';
+import { CertificateEnds } from '../../src/access/server-certificates';
 import { Authority } from '../support/certificates';
 import { scratchFolder } from '../support/scratch-folder';
 

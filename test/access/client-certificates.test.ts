@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { ClientCertificates, readAlternativeNames } from '../../src/access/client-certificates';
-import { CredentialError } from '../../src/access/credential-errors';
+import { CredentialError } from '../../src/access/caller';
 import { OpenCredentials } from '../../src/access/open-credentials';
 import { Authority, type Wanted } from '../support/certificates';
 import { ManualClock } from '../support/manual-clock';

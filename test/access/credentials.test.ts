@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Caller, PresentedCredentials } from '../../src/access/caller';
-import { tokenDigest } from '../../src/access/bearer';
-import { Credentials } from '../../src/access/credentials';
+import { Credentials, tokenDigest } from '../../src/access/credentials';
 import { ManualClock } from '../support/manual-clock';
 
 /** Which callers the server knows without a check. */

@@ -1,5 +1,4 @@
-import { FairSlots } from '../../src/flow/fair-slots';
-import { Slots } from '../../src/flow/slots';
+import { FairSlots, Slots } from '../../src/flow/lanes';
 import { settled } from '../support/manual-clock';
 
 /** Work that ends when the test says so. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { identityGlob } from '../../src/access/identity-glob';
+import { identityGlob } from '../../src/access/identity';
 
 const matches = (glob: string, identity: string) => identityGlob(glob)(identity);
 

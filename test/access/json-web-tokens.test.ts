@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { exportSPKI } from 'jose';
 import { HoldfastError } from '../../src/base/errors';
-import { tokenDigest } from '../../src/access/bearer';
-import type { Caller } from '../../src/access/caller';
-import { CredentialError } from '../../src/access/credential-errors';
+import { tokenDigest } from '../../src/access/credentials';
+import { type Caller, CredentialError } from '../../src/access/caller';
 import { JsonWebTokens } from '../../src/access/json-web-tokens';
-import { KeysUnavailable, readKeySet, type KeySet } from '../../src/access/key-set';
+import { type KeySet, KeysUnavailable, readKeySet } from '../../src/access/issuer-keys';
 import { ManualClock } from '../support/manual-clock';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from './issuer';
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { Policy, readMaxTtl, type PolicyRule } from '../../src/access/policy';
-import { decide } from '../../src/access/policy-decision';
+import { decide, Policy, type PolicyRule, readMaxTtl } from '../../src/access/policy';
 import { SERVICES, VERBS } from '../../src/access/verbs';
 
 /** Short texts of few letters, so that identities, globs, names and prefixes often match. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { PrefixTable } from '../../src/access/prefix-table';
+import { PrefixTable } from '../../src/access/prefixes';
 
 const NONE = -1;
 

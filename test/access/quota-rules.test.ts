@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { QUOTA_NAMES } from '../../src/base/quotas';
-import { QuotaRules } from '../../src/access/quota-rules';
+import { QUOTA_NAMES } from '../../src/base/accounts';
+import { QuotaRules } from '../../src/access/policy';
 import { ROOT } from '../support/root';
 
 test('security.md has a row for each quota', () => {

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
-import type { Account } from '../../src/base/account';
-import { Accounts } from '../../src/base/accounts';
+import { type Account, Accounts, type Quotas } from '../../src/base/accounts';
 import { HoldfastError } from '../../src/base/errors';
-import type { Quotas } from '../../src/base/quotas';
-import { QuotaRules, type QuotaRule } from '../../src/access/quota-rules';
+import { type QuotaRule, QuotaRules } from '../../src/access/policy';
 import { ManualClock } from '../support/manual-clock';
 
 function started(quotas: Quotas) {

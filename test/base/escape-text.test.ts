@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { escapeJson, escapeText } from '../../src/base/escape-text';
+import { escapeJson, escapeText } from '../../src/base/text';
 
 const UNSAFE = [
   ...Array.from({ length: 0x20 }, (_, code) => code),

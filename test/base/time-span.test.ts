@@ -1,4 +1,4 @@
-import { roundedTimeSpan, timeSpan } from '../../src/base/time-span';
+import { roundedTimeSpan, timeSpan } from '../../src/base/text';
 
 it.each([
   [0, '0 ms'],

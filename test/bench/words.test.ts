@@ -5,7 +5,7 @@ import { inside, misspelt, suffix, typed, wordPrefix } from '../../bench/words/q
 import { zipf } from '../../bench/support/zipf';
 import type { Words } from '../../bench/words/words';
 import { fold } from '../../src/autocomplete/text/fold';
-import { typoMatch } from '../../src/autocomplete/text/typo';
+import { typoMatch } from '../../src/autocomplete/text/match';
 import { seeded } from '../support/random';
 
 const words: Words = {

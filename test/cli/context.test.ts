@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectionSettings } from '../../src/cli/settings';
+import { connectionSettings } from '../../src/cli/client';
 import { runProgram } from '../support/cli/run-program';
 import { scratchFolder } from '../support/scratch-folder';
 

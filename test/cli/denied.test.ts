@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';

@@ -1,5 +1,5 @@
 import type { Entry } from '../../clients/typescript';
-import { entriesOf, formatOfName, type EntryFormat } from '../../src/cli/files/entry-formats';
+import { entriesOf, type EntryFormat, formatOfName } from '../../src/cli/files/entry-formats';
 
 /** The text comes in pieces of one byte, so each boundary of the parsers is between two pieces. */
 async function read(format: EntryFormat, text: string | Buffer): Promise<Entry[]> {

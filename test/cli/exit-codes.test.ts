@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXIT, EXIT_TEXTS } from '../../src/cli/exit-codes';
+import { EXIT, EXIT_TEXTS } from '../../src/cli/terminal';
 import { ROOT } from '../support/root';
 import { runProgram } from '../support/cli/run-program';
 

@@ -1,4 +1,4 @@
-import { jsonText } from '../../src/cli/json';
+import { jsonText } from '../../src/cli/output';
 
 test.each([
   [{ seconds: '1700000000' }, '2023-11-14T22:13:20Z'],

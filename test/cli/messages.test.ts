@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { problemText } from '../../src/cli/problem-text';
+import { problemText } from '../../src/cli/output';
 import { runProgram } from '../support/cli/run-program';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Holdfast } from '../../clients/typescript';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { runProgram, type FakeTerminal, type ProgramResult } from '../support/cli/run-program';

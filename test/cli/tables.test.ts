@@ -1,10 +1,8 @@
 import { LockMode, type Holder, type Waiter } from '../../generated/typescript/holdfast/v1/lease';
 import { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import { Semaphore } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { lockKind } from '../../src/cli/leases/lock-kind';
-import { resourceLines } from '../../src/cli/leases/resource-text';
-import { semaphoreKind } from '../../src/cli/leases/semaphore-kind';
-import { spanText } from '../../src/cli/spans';
+import { lockKind, resourceLines, semaphoreKind } from '../../src/cli/leases/kinds';
+import { spanText } from '../../src/cli/output';
 import { table, textWidth } from '../../src/cli/table';
 import { wantsColour } from '../../src/cli/terminal';
 

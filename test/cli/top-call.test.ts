@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Holdfast } from '../../clients/typescript';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { runProgram, type FakeTerminal } from '../support/cli/run-program';
 import { closeAll } from '../support/close-all';

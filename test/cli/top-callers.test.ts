@@ -10,7 +10,7 @@ import {
   GetLockRequest,
   LockServiceService,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { frame } from '../contract/raw-call';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { UnavailableError, type Holdfast } from '../../clients/typescript';
 import { StoreState } from '../../generated/typescript/holdfast/v1/server_service';
-import { RunTrouble } from '../../src/cli/run-trouble';
+import { RunTrouble } from '../../src/cli/server-trouble';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';
@@ -13,7 +13,7 @@ import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
-import { withPorts } from '../../src/cli/settings';
+import { withPorts } from '../../src/cli/client';
 
 /** What the program says while nothing is granted, while its server is silent, and when an address hangs. */
 

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Holdfast, Suggestion } from '../../clients/typescript';
 import type { Terminal } from '../../src/cli/terminal';
-import { typeLines } from '../../src/cli/autocomplete/type-lines';
-import { typeOnTerminal } from '../../src/cli/autocomplete/type-on-terminal';
+import { typeLines, typeOnTerminal } from '../../src/cli/autocomplete/type';
 import { eventually } from '../support/eventually';
 
 function suggestion(text: string, matched = 0): Suggestion {

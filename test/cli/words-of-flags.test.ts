@@ -22,7 +22,7 @@ import {
   EndQuarantineRequest,
   ListCallersRequest,
 } from '../../generated/typescript/holdfast/v1/server_service';
-import { inWordsOfFlags } from '../../src/cli/words-of-flags';
+import { inWordsOfFlags } from '../../src/cli/output';
 import { createProgram } from '../../src/cli/program';
 import type { Terminal } from '../../src/cli/terminal';
 import { runProgram } from '../support/cli/run-program';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDirectory } from '../../src/dev/cache-directory';
+import { cacheDirectory } from '../../src/dev/find-redis';
 import { takePidLock } from '../../src/dev/pid-lock.cjs';
 import { sayNotChecked } from '../support/not-checked';
 import { RedisProcess } from '../support/processes/redis-process';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Metadata, status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/base/call';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from '../access/issuer';
 import { FrameConnection } from '../support/attacks/frame-connection';
 import { eventually } from '../support/eventually';

@@ -15,7 +15,7 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import type { NameReader } from '../../src/autocomplete/autocomplete-engine';
+import type { NameReader } from '../../src/autocomplete/autocomplete';
 import type { Call } from '../../src/base/call';
 import { HoldfastError } from '../../src/base/errors';
 import { encodeLeaseId } from '../../src/leases/lease-id';

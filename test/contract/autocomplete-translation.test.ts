@@ -1,6 +1,10 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { AskedView, MatchKind, Suggestion } from '../../src/autocomplete/suggestion';
-import { MATCH_KINDS } from '../../src/autocomplete/suggestion';
+import {
+  type AskedView,
+  MATCH_KINDS,
+  type MatchKind,
+  type Suggestion,
+} from '../../src/autocomplete/suggestion';
 import { autocompleteCalls, suggestRequest, type AutocompleteCalls } from './autocomplete-calls';
 import { newYork } from './fake-engines';
 import { call, Harness } from './harness';

@@ -9,8 +9,8 @@ import {
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { OpenSessionRequest, SessionStart } from '../../generated/typescript/holdfast/v1/session_service';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
-import { requestDecoders } from '../../src/autocomplete/service/request-decoders';
-import { sessionServiceDefinition } from '../../src/leases/service/session-handlers';
+import { requestDecoders } from '../../src/autocomplete/service/large-requests';
+import { sessionServiceDefinition } from '../../src/leases/service/session-conversation';
 import { start } from './autocomplete-calls';
 import { Harness, UUID_V4 } from './harness';
 import { frame, RawConnection } from './raw-call';

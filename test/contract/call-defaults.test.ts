@@ -3,13 +3,17 @@ import { join } from 'node:path';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import { readCallRules } from '../../src/access/call-rules';
-import { autocompleteServiceDefinition } from '../../src/autocomplete/service/autocomplete-handlers';
-import { AUTOCOMPLETE_REQUEST_BYTES } from '../../src/autocomplete/service/request-sizes';
+import {
+  AUTOCOMPLETE_REQUEST_BYTES,
+  autocompleteServiceDefinition,
+} from '../../src/autocomplete/service/autocomplete-services';
 import { callKinds } from '../../src/rpc/call-kinds';
 import { MAX_REQUEST_BYTES } from '../../src/rpc/entry/intake';
-import { lockServiceDefinition } from '../../src/leases/service/lock-handlers';
-import { semaphoreServiceDefinition } from '../../src/leases/service/semaphore-handlers';
-import { sessionServiceDefinition, SESSION_REQUEST_BYTES } from '../../src/leases/service/session-handlers';
+import { lockServiceDefinition, semaphoreServiceDefinition } from '../../src/leases/service/lease-services';
+import {
+  SESSION_REQUEST_BYTES,
+  sessionServiceDefinition,
+} from '../../src/leases/service/session-conversation';
 import { ROOT } from '../support/root';
 
 /**

@@ -1,12 +1,18 @@
 import { EventEmitter } from 'node:events';
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { status } from '@grpc/grpc-js';
-import { CallGate, MAX_UNARY_CALLS, MAX_URGENT_CALLS, type CallKind } from '../../src/rpc/entry/call-gate';
+import {
+  CallGate,
+  type CallKind,
+  MAX_UNARY_CALLS,
+  MAX_URGENT_CALLS,
+  shortenTimeout,
+  timeoutMs,
+} from '../../src/rpc/entry/gate';
 import { HoldfastError } from '../../src/base/errors';
 import { callKinds } from '../../src/rpc/call-kinds';
 import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
-import { lockServiceDefinition } from '../../src/leases/service/lock-handlers';
-import { shortenTimeout, timeoutMs } from '../../src/rpc/entry/grpc-timeout';
+import { lockServiceDefinition } from '../../src/leases/service/lease-services';
 import { ManualClock, settled } from '../support/manual-clock';
 
 const KINDS: Readonly<Record<string, CallKind>> = {

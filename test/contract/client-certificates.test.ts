@@ -11,7 +11,7 @@ import {
   ListCallersRequest,
   ServerServiceClient,
 } from '../../generated/typescript/holdfast/v1/server_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { Authority, type Issued, type Wanted } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
-import { limitAge } from '../../src/rpc/entry/connection-age';
+import { limitAge } from '../../src/rpc/entry/connections';
 
 /** A connection with calls that never end. */
 

@@ -1,8 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect as connectHttp2, type Http2Session, type ServerHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { FirstFrames } from '../../src/rpc/entry/first-frames';
-import { IdleFrames } from '../../src/rpc/entry/idle-frames';
+import { FirstFrames, IdleFrames } from '../../src/rpc/entry/idle-connections';
 import { FrameConnection } from '../support/attacks/frame-connection';
 import { CHECK } from '../support/attacks/refused-calls';
 import { eventually } from '../support/eventually';

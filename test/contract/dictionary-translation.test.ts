@@ -1,5 +1,5 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { packEntry, unpackRecord } from '../../src/autocomplete/stored-record';
+import { packEntry, unpackRecord } from '../../src/autocomplete/record';
 import type { Entry, ListedEntry, LoadState, Profile, StoredEntry } from '../../src/autocomplete/suggestion';
 import {
   autocompleteCalls,

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { AutocompleteServiceService } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { holdfastError } from '../../clients/typescript';
 import { entryQuotaExceeded } from '../../src/autocomplete/autocomplete-errors';
-import type { Writer } from '../../src/autocomplete/quota/writer';
+import type { Writer } from '../../src/autocomplete/quota/amount';
 import {
   autocompleteCalls,
   batch,

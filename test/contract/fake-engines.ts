@@ -1,17 +1,16 @@
-import type { AutocompleteEngine } from '../../src/autocomplete/autocomplete-engine';
+import type { AutocompleteEngine } from '../../src/autocomplete/autocomplete';
 import type {
   DictionaryView,
   ImportSession,
-  SuggestPage,
   Suggestion,
+  SuggestPage,
 } from '../../src/autocomplete/suggestion';
 import type { Call } from '../../src/base/call';
 import { parseLeaseId } from '../../src/leases/lease-id';
-import type { SessionLeases } from '../../src/leases/session-leases';
-import type { LeaseEnd } from '../../src/leases/expire-offset';
-import type { Lease, ResourceView } from '../../src/leases/lease';
-import type { Quarantine, StoreHealth, StoreOperations } from '../../src/base/store-health';
-import type { LeaseEngine } from '../../src/leases/lease-engine';
+import type { SessionLeases } from '../../src/leases/life';
+import type { Lease, LeaseEnd, ResourceView } from '../../src/leases/lease';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../src/base/store-state';
+import type { LeaseEngine } from '../../src/leases/leases';
 import { FakeEngine } from './fake-engine';
 
 /** A lease for tests that do not read the `expire_offset`. */

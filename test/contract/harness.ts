@@ -12,19 +12,19 @@ import { AutocompleteServiceClient } from '../../generated/typescript/holdfast/v
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
-import type { AutocompleteLimits } from '../../src/autocomplete/limits';
+import type { AutocompleteLimits } from '../../src/autocomplete/suggestion';
 import { systemClock, type Clock } from '../../src/base/clock';
 import type { Reason } from '../../src/base/errors';
-import { defaultLimits } from '../../src/leases/limits';
+import { defaultLimits } from '../../src/leases/lease';
 import { defaultSessionLimits, type SessionLimits } from '../../src/leases/sessions/session-requests';
 import { Sessions } from '../../src/leases/sessions/sessions';
-import { openAccess, type AccessSettings, type OpenedAccess } from '../../src/access/open-access';
+import { type AccessSettings, openAccess, type OpenedAccess } from '../../src/access/open-access';
 import type { CallContext } from '../../src/rpc/handlers';
-import type { Log } from '../../src/base/log';
+import type { Log } from '../../src/base/meters';
 import type { MethodMeter } from '../../src/rpc/entry/call-meters';
 import { GrpcServer } from '../../src/server/grpc-server';
 import type { IntakeLimits, IntakeStats } from '../../src/rpc/entry/unfinished';
-import type { Address } from '../../src/rpc/entry/listen';
+import type { Address } from '../../src/rpc/entry/grpc-js';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
 
 /** One log line of the transport. */

@@ -5,7 +5,7 @@ import {
   ImportDictionaryRequest,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { holdfastError } from '../../clients/typescript';
-import { defaultAutocompleteLimits } from '../../src/autocomplete/limits';
+import { defaultAutocompleteLimits } from '../../src/autocomplete/suggestion';
 import { HoldfastError } from '../../src/base/errors';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, entry, ImportCall, start } from './autocomplete-calls';

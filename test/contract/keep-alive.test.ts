@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { SuggestStreamRequest } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { AcquireLockRequest, HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
-import { keepAlive } from '../../src/rpc/entry/keep-alive';
+import { keepAlive } from '../../src/rpc/entry/connections';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { suggestRequest } from './autocomplete-calls';

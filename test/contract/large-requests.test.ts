@@ -9,8 +9,8 @@ import {
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { systemClock } from '../../src/base/clock';
-import { EntryRequests } from '../../src/autocomplete/service/entry-requests';
-import { UndecodedMessage } from '../../src/rpc/bounded-decoding';
+import { EntryRequests } from '../../src/autocomplete/service/large-requests';
+import { UndecodedMessage } from '../../src/rpc/decoding';
 import { commit, start } from './autocomplete-calls';
 import { towns } from './fake-engines';
 import { Harness } from './harness';

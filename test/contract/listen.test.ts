@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { ListenError } from '../../src/rpc/entry/listen';
+import { ListenError } from '../../src/rpc/entry/grpc-js';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, Harness } from './harness';
 import { scratchFolder } from '../support/scratch-folder';

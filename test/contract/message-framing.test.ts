@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MessageFraming } from '../../src/rpc/entry/message-framing';
+import { MessageFraming } from '../../src/rpc/entry/framing';
 import { frame } from './raw-call';
 
 class Observer {

@@ -7,9 +7,8 @@ import {
   type MethodDefinition,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { tokenDigest } from '../../src/access/bearer';
-import type { PolicyRule } from '../../src/access/policy';
-import type { QuotaRule } from '../../src/access/quota-rules';
+import { tokenDigest } from '../../src/access/credentials';
+import type { PolicyRule, QuotaRule } from '../../src/access/policy';
 import { scratchFolder } from '../support/scratch-folder';
 import { drainStream, Harness, type HarnessOptions } from './harness';
 

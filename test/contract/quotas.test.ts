@@ -3,7 +3,7 @@ import { status, type ServiceError } from '@grpc/grpc-js';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import type { SuggestStreamResponse } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldfastError } from '../../src/base/errors';
-import type { Quotas } from '../../src/base/quotas';
+import type { Quotas } from '../../src/base/accounts';
 import { SERVICES, VERBS } from '../../src/access/verbs';
 import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';

@@ -1,6 +1,6 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { GetLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
-import { serializer, sharedSerializer } from '../../src/rpc/serialize';
+import { serializer, sharedSerializer } from '../../src/rpc/wire';
 
 const serialize = serializer(GetLockRequest);
 

@@ -11,7 +11,7 @@ import {
   type BidiHandler,
   type ClientStreamHandler,
 } from '../../src/rpc/handlers';
-import type { RequestReader } from '../../src/rpc/request-reader';
+import type { RequestReader } from '../../src/rpc/streams';
 import { eventually } from '../support/eventually';
 import { failureOf, Harness } from './harness';
 

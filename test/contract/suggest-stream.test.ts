@@ -6,10 +6,13 @@ import type {
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
 import { holdfastError } from '../../clients/typescript';
-import { defaultAutocompleteLimits } from '../../src/autocomplete/limits';
+import {
+  defaultAutocompleteLimits,
+  type SuggestRequest as EngineRequest,
+  type SuggestPage,
+} from '../../src/autocomplete/suggestion';
 import { dictionaryLoading } from '../../src/autocomplete/autocomplete-errors';
 import { HoldfastError } from '../../src/base/errors';
-import type { SuggestPage, SuggestRequest as EngineRequest } from '../../src/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
 import { autocompleteCalls, suggestRequest } from './autocomplete-calls';
 import { newYork, onePage } from './fake-engines';

@@ -8,7 +8,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { OpenSessionRequest } from '../../generated/typescript/holdfast/v1/session_service';
-import { defaultAutocompleteLimits } from '../../src/autocomplete/limits';
+import { defaultAutocompleteLimits } from '../../src/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
 import { start, suggestRequest } from './autocomplete-calls';
 import { someLease } from './fake-engines';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { findRedisServer } from '../../src/dev/redis-server';
+import { findRedisServer } from '../../src/dev/find-redis';
 import { closeAll } from '../support/close-all';
 import { ChildProgram } from '../support/processes/child-program';
 import { freePort } from '../support/processes/free-port';

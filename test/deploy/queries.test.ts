@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { status } from '@grpc/grpc-js';
-import { ERROR_TABLE } from '../../src/rpc/error-table';
+import { ERROR_TABLE } from '../../src/rpc/call-errors';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ROOT } from '../support/root';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { BoundedLog } from '../../src/dev/bounded-log';
+import { BoundedLog } from '../../src/dev/child-supervisor-main';
 import { scratchFolder } from '../support/scratch-folder';
 
 describe('BoundedLog', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { ChildSupervisor, type ChildExit, type ChildSupervisorOptions } from '../../src/dev/child-supervisor';
+import { type ChildExit, ChildSupervisor, type ChildSupervisorOptions } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import { isAlive, untilGone } from '../support/processes/is-alive';
 import { scratchFolder } from '../support/scratch-folder';

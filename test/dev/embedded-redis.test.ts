@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
-import { EmbeddedRedis, type EmbeddedOptions } from '../../src/dev/embedded-redis';
+import { type EmbeddedOptions, EmbeddedRedis } from '../../src/dev/embedded-redis';
 import { ChildSupervisor } from '../../src/dev/child-supervisor';
-import type { RedisServerProgram } from '../../src/dev/redis-program';
-import { findRedisServer } from '../../src/dev/redis-server';
+import type { RedisServerProgram } from '../../src/dev/run-command';
+import { findRedisServer } from '../../src/dev/find-redis';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 

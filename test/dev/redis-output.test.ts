@@ -1,4 +1,4 @@
-import { reasonsOf } from '../../src/dev/redis-output';
+import { reasonsOf } from '../../src/dev/restarts';
 
 const OUTPUT = `5949:C 22 Nov 2026 11:08:39.520 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo
 5949:C 22 Nov 2026 11:08:39.520 # Redis version=7.0.15, bits=64, commit=00000000, modified=0, pid=5949, just started

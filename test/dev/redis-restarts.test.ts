@@ -1,5 +1,4 @@
-import { RedisRestarts, type RedisRestartsOptions } from '../../src/dev/redis-restarts';
-import { RestartBackoff } from '../../src/dev/restart-backoff';
+import { RedisRestarts, type RedisRestartsOptions, RestartBackoff } from '../../src/dev/restarts';
 
 const EXIT = { code: 1, signal: null } as const;
 const DISK_FULL = { ...EXIT, lastOutput: 'No space left on device\n' };

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RedisServerProgram } from '../../src/dev/redis-program';
-import { findRedisServer } from '../../src/dev/redis-server';
+import type { RedisServerProgram } from '../../src/dev/run-command';
+import { findRedisServer } from '../../src/dev/find-redis';
 import { scratchFolder } from '../support/scratch-folder';
 
 const DEPENDS = `redis-server

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
+import { type ChildExit, ChildSupervisor } from '../../src/dev/child-supervisor';
 import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { isAlive, untilGone } from '../support/processes/is-alive';

@@ -7,7 +7,7 @@ import {
   LockServiceClient,
   type HoldLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from '../access/issuer';
 import { acquireRequest, call, failureOf } from '../contract/harness';
 import { Authority, type Issued } from '../support/certificates';

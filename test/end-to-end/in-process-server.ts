@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/server/config/config';
 import { createServer, type HoldfastServer } from '../../src/server/server';
-import type { Spans } from '../../src/server/spans';
+import type { Spans } from '../../src/server/tracing';
 import { closeAll } from '../support/close-all';
 import { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';

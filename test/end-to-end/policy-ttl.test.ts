@@ -11,7 +11,7 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import type { PolicyRule } from '../../src/access/policy';
 import { acquireRequest, call, failureOf, UUID_V4 } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';

@@ -8,7 +8,7 @@ import {
   LockServiceClient,
   type HoldLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { entry } from '../contract/autocomplete-calls';
 import { acquireRequest, call, failureOf } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';

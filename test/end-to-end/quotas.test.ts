@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { holdfastError } from '../../clients/typescript';
 import { LockServiceClient, ReleaseLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { acquireRequest, call, failureOf } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
 import { closeAll } from '../support/close-all';

@@ -1,4 +1,4 @@
-import { openClient, safeOptions } from '../../src/redis/client';
+import { openClient, safeOptions } from '../../src/redis/redis-client';
 import { RedisPassword } from '../../src/redis/redis-password';
 import { closeAll } from '../support/close-all';
 import { eventually, eventuallyPasses } from '../support/eventually';

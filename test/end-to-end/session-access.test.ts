@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SessionEndCause } from '../../generated/typescript/holdfast/v1/session_service';
-import { tokenDigest } from '../../src/access/bearer';
+import { tokenDigest } from '../../src/access/credentials';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
 import { attach, lock, permits, release } from '../support/clients/session-commands';
 import { SessionStream } from '../support/clients/session-stream';

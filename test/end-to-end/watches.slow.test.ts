@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defaultLimits } from '../../src/leases/limits';
+import { defaultLimits } from '../../src/leases/lease';
 import { Leases } from '../../src/leases/leases';
 import { systemClock } from '../../src/base/clock';
 import { systemIdentities } from '../../src/base/identities';

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/base/clock';
 import { RedisConnection } from '../../src/redis/connection';
-import { script } from '../../src/redis/operation';
-import type { Reply } from '../../src/redis/script-command';
+import { script } from '../../src/redis/commands';
+import type { Reply } from '../../src/redis/writer';
 import { RedisProcess } from '../support/processes/redis-process';
 
 /** Returns the reply of a script unchanged, with the time at which the script was sent. */

@@ -1,5 +1,5 @@
 import * as scripts from '../../generated/redis/scripts';
-import { script } from '../../src/redis/operation';
+import { script } from '../../src/redis/commands';
 import { bucketOf } from '../../src/redis/buckets';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as generated from '../../generated/redis/scripts';
-import * as operation from '../../src/redis/operation';
-import type { Script } from '../../src/redis/operation';
+import * as operation from '../../src/redis/commands';
+import type { Script } from '../../src/redis/commands';
 import { ROOT } from '../support/root';
 
 interface Embedding {

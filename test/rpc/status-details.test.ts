@@ -3,11 +3,7 @@ import { AnySchema } from '@bufbuild/protobuf/wkt';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
-import {
-  encodeStatusDetails,
-  MAX_STATUS_DETAILS_BYTES,
-  type StatusDetails,
-} from '../../src/rpc/status-details';
+import { encodeStatusDetails, MAX_STATUS_DETAILS_BYTES, type StatusDetails } from '../../src/rpc/call-errors';
 
 const plain: StatusDetails = {
   code: 10,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { durationToMs, msToDuration, msToTimestamp, timestampToUs } from '../../src/rpc/times';
+import { durationToMs, msToDuration, msToTimestamp, timestampToUs } from '../../src/rpc/wire';
 
 describe('durationToMs', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { entriesFinish, entriesImportCommit, entriesPut, entriesSelect } from '../../generated/redis/scripts';
 import { StoreFailure } from '../../src/base/errors';
 import { pack } from '../../src/autocomplete/redis/packing';
-import type { Commands } from '../../src/redis/command-runner';
+import type { Commands } from '../../src/redis/runner';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany, storeOf } from '../support/entries-fixture';
 
 describe('the commit of an import that must follow many writes', () => {

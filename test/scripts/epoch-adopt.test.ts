@@ -1,6 +1,6 @@
 import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
-import { readGuardedReply, type GuardedReply } from '../../src/redis/guarded-reply';
-import type { Reply } from '../../src/redis/script-command';
+import { type GuardedReply, readGuardedReply } from '../../src/redis/commands';
+import type { Reply } from '../../src/redis/writer';
 import { RedisProcess } from '../support/processes/redis-process';
 
 const [X, Y, Z] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];

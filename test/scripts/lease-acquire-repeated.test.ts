@@ -1,4 +1,4 @@
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { LOCK_LIMIT } from '../../src/leases/lease';
 import { eventually } from '../support/eventually';
 import { LeaseFixture } from '../support/lease-fixture';
 import { OFFERED_TTL_MS } from '../support/lease-requester';

@@ -1,5 +1,5 @@
 import { leaseTouch } from '../../generated/redis/scripts';
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { LOCK_LIMIT } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { FROZEN_CLOCK } from '../support/lease-stored';
 import { is } from '../support/reply-kinds';

@@ -1,4 +1,4 @@
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { LOCK_LIMIT } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { PARTS } from '../support/lease-stored';
 import { is } from '../support/reply-kinds';

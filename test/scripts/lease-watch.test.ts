@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/leases/lease';
-import { RESOURCE_CHANGED } from '../../src/leases/redis/hints';
+import { RESOURCE_CHANGED } from '../../src/leases/redis/redis-lease-store';
 import { eventually } from '../support/eventually';
 import { LeaseFixture } from '../support/lease-fixture';
 import { OFFERED_TTL_MS, type Requester } from '../support/lease-requester';

@@ -1,4 +1,4 @@
-import type { RedisRecentsStore } from '../../src/autocomplete/redis/recents-store';
+import type { RedisRecentsStore } from '../../src/autocomplete/redis/redis-recents';
 import { eventually } from '../support/eventually';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
 

@@ -1,4 +1,4 @@
-import type { RedisRecentsStore } from '../../src/autocomplete/redis/recents-store';
+import type { RedisRecentsStore } from '../../src/autocomplete/redis/redis-recents';
 import { recent, RecentsFixture } from '../support/recents-fixture';
 
 /** The mark of a removal lasts twice the command timeout. */

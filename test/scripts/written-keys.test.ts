@@ -1,5 +1,4 @@
-import type { Resource } from '../../src/leases/lease';
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { LOCK_LIMIT, type Resource } from '../../src/leases/lease';
 import { LeaseFixture } from '../support/lease-fixture';
 import { GHOST_ID, PARTS } from '../support/lease-stored';
 import { is } from '../support/reply-kinds';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { networkOf } from '../../src/base/network';
-import { AdminServer } from '../../src/server/admin-server';
+import { networkOf } from '../../src/base/redis-address';
+import { AdminServer } from '../../src/server/admin';
 import { eventuallyPasses } from '../support/eventually';
 
 /** Many slow clients at the admin port. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { AdminServer } from '../../src/server/admin-server';
+import { AdminServer } from '../../src/server/admin';
 
 /** The HTTP server of the admin port, without the pages of the product. */
 

@@ -1,10 +1,9 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { ConfigError, readConfig } from '../../src/server/config/config';
-import type { Option } from '../../src/server/config/option';
+import { ConfigError, readConfig, settingsWarnings } from '../../src/server/config/config';
+import type { Option } from '../../src/server/config/values';
 import { options } from '../../src/server/config/options';
-import { settingsWarnings } from '../../src/server/config/warnings';
 import { configurationPage } from '../../tools/configuration-docs';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { EventLoopMeter } from '../../src/server/metrics/event-loop-meter';
+import { EventLoopMeter } from '../../src/server/metrics/sources';
 import { ManualClock } from '../support/manual-clock';
 import { ROOT } from '../support/root';
 

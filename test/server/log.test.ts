@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createLog } from '../../src/server/log';
+import { createLog } from '../../src/server/startup';
 import { ROOT } from '../support/root';
 
 /** The lines that a logger writes during one call of `write`. */
@@ -43,7 +43,7 @@ test('the log replaces passwords, lease ids and commands, even inside the error 
 
 test('a reader that stands still does not block the process, and the waiting lines have a bound', async () => {
   const program = `
-    const log = require(${JSON.stringify(join(ROOT, 'dist/src/server/log.js'))}).createLog('info');
+    const log = require(${JSON.stringify(join(ROOT, 'dist/src/server/startup.js'))}).createLog('info');
     for (let count = 0; count < 1_200_000; count += 1) log.info({ text: 'x'.repeat(200) }, 'a line');
     process.stderr.write(String(process.memoryUsage().rss / 2 ** 20));
     setInterval(() => undefined, 1000);`;

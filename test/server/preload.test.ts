@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../src/base/errors';
-import { preload } from '../../src/server/preload';
+import { preload } from '../../src/server/startup';
 import { ManualClock } from '../support/manual-clock';
 
 /** The loads at the start of a server, with loads that tests answer. */

@@ -1,5 +1,5 @@
-import type { Quarantine } from '../../src/base/store-health';
-import { probePages, type Phase } from '../../src/server/probe-pages';
+import type { Quarantine } from '../../src/base/store-state';
+import { type Phase, probePages } from '../../src/server/admin';
 import { FakeStore } from '../contract/fake-engines';
 
 /** The pages `/livez` and `/readyz`. */

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Distribution } from '../../src/base/distribution';
+import { Distribution } from '../../src/base/meters';
 import { LeaseMeters } from '../../src/leases/lease-meters';
-import { unmeasured } from '../../src/server/metrics/composition';
-import { Metrics, metrics } from '../../src/server/metrics/prometheus';
+import { Metrics, metrics, unmeasured } from '../../src/server/metrics/prometheus';
 import type { MetricSources } from '../../src/server/metrics/sources';
 import { CommandMeters, nodeName, OTHER_NODES } from '../../src/redis/command-meters';
 import { CallMeters } from '../../src/rpc/entry/call-meters';
-import { ERROR_TABLE } from '../../src/rpc/error-table';
+import { ERROR_TABLE } from '../../src/rpc/call-errors';
 import { metricsPage } from '../../tools/metrics-docs';
 import { ROOT } from '../support/root';
 

@@ -1,5 +1,5 @@
 import type { Tracer } from '@opentelemetry/api';
-import { Spans } from '../../src/server/spans';
+import { Spans } from '../../src/server/tracing';
 import { RecordedSpans } from '../support/recorded-spans';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';

@@ -1,7 +1,7 @@
 import { trace } from '@opentelemetry/api';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
-import { readOpenTelemetry } from '../../src/server/config/open-telemetry';
-import { startTracing } from '../../src/server/start-tracing';
+import { readOpenTelemetry } from '../../src/server/config/variables';
+import { startTracing } from '../../src/server/tracing';
 
 const warnings: { fields: object; message: string }[] = [];
 const ignore = (): void => undefined;

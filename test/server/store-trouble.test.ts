@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { probeStore } from '../../src/redis/topology/open';
 import type { StoreAddress } from '../../src/base/redis-address';
-import { storeTrouble } from '../../src/server/store-trouble';
+import { storeTrouble } from '../../src/server/open-store';
 import { freePort } from '../support/processes/free-port';
 import { RedisProcess } from '../support/processes/redis-process';
 import { tlsArguments } from '../support/processes/redis-security';

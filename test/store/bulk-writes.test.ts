@@ -1,5 +1,5 @@
-import type { NodeReport } from '../../src/redis/node/node-report';
-import { BulkWrites } from '../../src/autocomplete/redis/bulk-writes';
+import type { NodeReport } from '../../src/redis/node/report';
+import { BulkWrites } from '../../src/autocomplete/redis/writes';
 import { ManualClock } from '../support/manual-clock';
 
 const MIB = 2 ** 20;

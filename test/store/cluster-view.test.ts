@@ -1,7 +1,7 @@
 import { redirectionOf } from '../../src/redis/failure-class';
 import { SLOT_COUNT } from '../../src/redis/buckets';
 import { clusterHealth, isSameHealth } from '../../src/redis/topology/cluster-health';
-import { bestOf, hostOf, readView, redirectedAddress } from '../../src/redis/topology/cluster-view';
+import { bestOf, hostOf, readView, redirectedAddress } from '../../src/redis/topology/cluster-watch';
 
 const INFO = 'cluster_enabled:1\r\ncluster_state:ok\r\ncluster_current_epoch:7\r\n';
 

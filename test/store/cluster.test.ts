@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/base/clock';
 import { RedisCluster } from '../../src/redis/topology/cluster';
-import { hostOf } from '../../src/redis/topology/cluster-view';
-import { script } from '../../src/redis/operation';
+import { hostOf } from '../../src/redis/topology/cluster-watch';
+import { script } from '../../src/redis/commands';
 import { slotOfKey } from '../../src/redis/buckets';
 import { answered, FakeClusterNode, refused } from '../support/fake-cluster-node';
 import { Stopwatch } from '../support/stopwatch';

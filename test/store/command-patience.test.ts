@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { CommandLink } from '../../src/redis/command-link';
-import { CommandRunner, type Commands } from '../../src/redis/command-runner';
-import { script, type Turn } from '../../src/redis/operation';
-import { RedisLeaseStore } from '../../src/leases/redis/lease-store';
-import type { ScriptCommand } from '../../src/redis/script-command';
+import { type CommandLink, script, type Turn } from '../../src/redis/commands';
+import { CommandRunner, type Commands } from '../../src/redis/runner';
+import { RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
+import type { ScriptCommand } from '../../src/redis/writer';
 import { ManualClock, settled } from '../support/manual-clock';
 
 /** The time of an operation with patience begins anew when the operation is sent. */

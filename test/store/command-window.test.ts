@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { Priority } from '../../src/flow/priority';
-import { CommandDeadlines } from '../../src/redis/command-deadlines';
+import type { Priority } from '../../src/flow/fair-queue';
+import { CommandDeadlines } from '../../src/redis/writer';
 import { CommandWindow } from '../../src/redis/window';
-import type { Turn } from '../../src/redis/operation';
+import type { Turn } from '../../src/redis/commands';
 import { ManualClock, settled } from '../support/manual-clock';
 
 /** A store that answers only when the test says so. */

@@ -1,7 +1,5 @@
 import type { Redis } from 'ioredis';
-import { CommandDeadlines } from '../../src/redis/command-deadlines';
-import { CommandWriter } from '../../src/redis/command-writer';
-import { ScriptCommand } from '../../src/redis/script-command';
+import { CommandDeadlines, CommandWriter, ScriptCommand } from '../../src/redis/writer';
 import { ManualClock, settled } from '../support/manual-clock';
 
 /** A connection that notes which commands leave in one write. */

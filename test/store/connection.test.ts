@@ -1,9 +1,9 @@
 import { systemClock, type Clock } from '../../src/base/clock';
 import { StoreFailure } from '../../src/base/errors';
-import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/client';
+import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/redis-client';
 import { RedisConnection } from '../../src/redis/connection';
-import { HIGH, script, UnreadableReply, type EpochGuard } from '../../src/redis/operation';
-import type { Reply } from '../../src/redis/script-command';
+import { type EpochGuard, HIGH, script, UnreadableReply } from '../../src/redis/commands';
+import type { Reply } from '../../src/redis/writer';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/store-failure';
 import { ManualClock } from '../support/manual-clock';

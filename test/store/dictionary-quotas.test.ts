@@ -1,7 +1,6 @@
 import type { Autocomplete } from '../../src/autocomplete/autocomplete';
-import { DEFAULT_PROFILE } from '../../src/autocomplete/limits';
-import type { StoredEntry } from '../../src/autocomplete/suggestion';
-import type { Writer } from '../../src/autocomplete/quota/writer';
+import { DEFAULT_PROFILE, type StoredEntry } from '../../src/autocomplete/suggestion';
+import type { Writer } from '../../src/autocomplete/quota/amount';
 import { ownedNamesKey } from '../../src/redis/buckets';
 import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
 import { PREFIX } from '../support/entries-fixture';

@@ -1,6 +1,6 @@
 import { StoreFailure } from '../../src/base/errors';
-import type { Quarantine } from '../../src/base/store-health';
-import { endQuarantines } from '../../src/redis/topology/cluster-quarantine';
+import type { Quarantine } from '../../src/base/store-state';
+import { endQuarantines } from '../../src/redis/topology/cluster-health';
 import { failureOf } from '../support/store-failure';
 
 const node = (end: () => Promise<Quarantine | undefined>) => ({ reachable: true, endQuarantine: end });

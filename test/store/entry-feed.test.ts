@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/base/clock';
-import type { EntryCommands } from '../../src/autocomplete/redis/entry-commands';
+import type { EntryCommands } from '../../src/autocomplete/redis/entry-replies';
 import { EntryFeed } from '../../src/autocomplete/redis/feed';
 import { pack } from '../../src/autocomplete/redis/packing';
-import type { RawReply } from '../../src/redis/script-command';
+import type { RawReply } from '../../src/redis/writer';
 
 const WRITES = 100;
 

@@ -1,8 +1,7 @@
 import { StoreFailure } from '../../src/base/errors';
 import type { RedisConnection } from '../../src/redis/connection';
-import type { GuardedReply } from '../../src/redis/guarded-reply';
-import type { Reply } from '../../src/redis/script-command';
-import type { EpochGuard } from '../../src/redis/operation';
+import type { EpochGuard, GuardedReply } from '../../src/redis/commands';
+import type { Reply } from '../../src/redis/writer';
 import { Epochs } from '../../src/redis/epochs/epochs';
 import { epochKey } from '../../src/redis/buckets';
 import { ManualClock } from '../support/manual-clock';

@@ -1,5 +1,5 @@
 import type { Topology } from '../../src/redis/node/node-answers';
-import { nodeReportOf } from '../../src/redis/node/node-report';
+import { nodeReportOf } from '../../src/redis/node/report';
 
 const RUN = 'f'.repeat(40);
 const NO_HISTORY = '0'.repeat(40);

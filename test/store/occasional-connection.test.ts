@@ -1,4 +1,4 @@
-import { OccasionalConnection } from '../../src/redis/occasional-connection';
+import { OccasionalConnection } from '../../src/redis/redis-client';
 import { RedisPassword } from '../../src/redis/redis-password';
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';

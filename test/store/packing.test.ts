@@ -8,7 +8,7 @@ import {
   type Unpacked,
 } from '../../src/autocomplete/redis/packing';
 import type { RedisConnection } from '../../src/redis/connection';
-import { script } from '../../src/redis/operation';
+import { script } from '../../src/redis/commands';
 import { connect } from '../support/entries-fixture';
 import { RedisProcess } from '../support/processes/redis-process';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Recent } from '../../src/autocomplete/suggestion';
-import type { RedisRecentsStore } from '../../src/autocomplete/redis/recents-store';
+import type { RedisRecentsStore } from '../../src/autocomplete/redis/redis-recents';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
 import { failureOf } from '../support/store-failure';

@@ -1,9 +1,9 @@
-import { commandsIn } from '../../src/redis/node/rights';
-import { entryScripts, loadScripts } from '../../src/autocomplete/redis/entry-commands';
-import { recentsScripts } from '../../src/autocomplete/redis/recents-store';
-import { epochScripts } from '../../src/redis/epochs/epoch-scripts';
+import { commandsIn } from '../../src/redis/node/node-answers';
+import { entryScripts, loadScripts } from '../../src/autocomplete/redis/entry-replies';
+import { recentsScripts } from '../../src/autocomplete/redis/redis-recents';
+import { epochScripts } from '../../src/redis/epochs/scripts';
 import { NotPermitted, type Store } from '../../src/redis/topology/open';
-import { leaseScripts } from '../../src/leases/redis/lease-store';
+import { leaseScripts } from '../../src/leases/redis/redis-lease-store';
 import { failureClassOf } from '../../src/redis/failure-class';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { LOCK_LIMIT } from '../../src/leases/lease';
 import type { LeaseToRenew, Renewed, RenewReply } from '../../src/leases/lease-store';
 import { BucketCopy } from '../support/bucket-copy';
 import { compare, SLOTS, type Arena, type World } from '../support/lease-arena';

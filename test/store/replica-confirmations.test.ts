@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/base/clock';
-import type { AnsweringNode } from '../../src/redis/node/answering-node';
+import type { AnsweringNode } from '../../src/redis/node/confirmations';
 import { RedisConnection } from '../../src/redis/connection';
 import type { Store } from '../../src/redis/topology/open';
 import { eventually } from '../support/eventually';

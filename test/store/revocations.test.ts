@@ -1,9 +1,9 @@
 import type { RevokeCursor } from '../../src/leases/lease-store';
-import type { AnsweringNode } from '../../src/redis/node/answering-node';
-import type { Commands } from '../../src/redis/command-runner';
-import type { GuardedReply } from '../../src/redis/guarded-reply';
-import type { Reply } from '../../src/redis/script-command';
-import { RedisLeaseStore } from '../../src/leases/redis/lease-store';
+import type { AnsweringNode } from '../../src/redis/node/confirmations';
+import type { Commands } from '../../src/redis/runner';
+import type { GuardedReply } from '../../src/redis/commands';
+import type { Reply } from '../../src/redis/writer';
+import { RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
 
 const RESOURCE = { service: 'semaphore', name: 'gpu' } as const;
 const ALL = { kind: 'all-holders' } as const;

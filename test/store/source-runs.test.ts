@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { SLOT_COUNT, slotOfBucket } from '../../src/redis/buckets';
 import { ClusterMap } from '../../src/redis/topology/cluster-map';
-import { sourceRunsAlong, type MasterTerm } from '../../src/redis/topology/cluster-quarantine';
-import type { ClusterView } from '../../src/redis/topology/cluster-view';
+import { type MasterTerm, sourceRunsAlong } from '../../src/redis/topology/cluster-health';
+import type { ClusterView } from '../../src/redis/topology/cluster-watch';
 
 const SLOT = slotOfBucket(0);
 /** After a longer time without a view, the map forgets the moves of slots. */

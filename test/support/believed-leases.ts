@@ -1,5 +1,4 @@
-import { expireOffsetMs } from '../../src/leases/expire-offset';
-import type { Lease } from '../../src/leases/lease';
+import { expireOffsetMs, type Lease } from '../../src/leases/lease';
 import type { Pending } from './engine-fixture';
 
 /** The lease that a call has reported to its client. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { EntryCollector } from '../../src/autocomplete/index/build/entry-collector';
-import { buildLayer } from '../../src/autocomplete/index/build/layer-builder';
+import { EntryCollector } from '../../src/autocomplete/index/build/collector';
+import { buildLayer } from '../../src/autocomplete/index/build/builder';
 import { isSuffixIndex, type Layer, type SuffixIndex } from '../../src/autocomplete/index/layer/layer';
 import { openLayer } from '../../src/autocomplete/index/layer/layer-memory';
-import { packRecord } from '../../src/autocomplete/stored-record';
+import { packRecord } from '../../src/autocomplete/record';
 import type { Profile } from '../../src/autocomplete/suggestion';
 import { anyText, scriptText } from './scripts-of-the-world';
 

@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
 import {
-  MATCH_KINDS,
   type Entry,
+  MATCH_KINDS,
   type MatchKind,
   type Profile,
   type Recent,

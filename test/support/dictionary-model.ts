@@ -1,8 +1,8 @@
 import { fold } from '../../src/autocomplete/text/fold';
 import {
-  MATCH_KINDS,
   type Entry,
   type ListedEntry,
+  MATCH_KINDS,
   type MatchKind,
   type Profile,
   type Recent,

@@ -1,5 +1,5 @@
 import type { Autocomplete } from '../../src/autocomplete/autocomplete';
-import type { ListedEntry, SuggestPage, Suggestion, SuggestRequest } from '../../src/autocomplete/suggestion';
+import type { ListedEntry, Suggestion, SuggestPage, SuggestRequest } from '../../src/autocomplete/suggestion';
 import { NOW } from './dictionary-fixture';
 import type { Expected } from './dictionary-model';
 

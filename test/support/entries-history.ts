@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { StoreFailure } from '../../src/base/errors';
-import type { RedisEntryStore } from '../../src/autocomplete/redis/entry-store';
+import type { RedisEntryStore } from '../../src/autocomplete/redis/redis-entry-store';
 import { loadedContent, PROFILE, storedMany, storeOf, type EntriesFixture } from './entries-fixture';
 import { EntriesModel } from './entries-model';
-import { script, type Script } from '../../src/redis/operation';
+import { script, type Script } from '../../src/redis/commands';
 import { Stopped, UnreliableCommands, type Fault } from './unreliable-commands';
 
 const sizes = fc.oneof(

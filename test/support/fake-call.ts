@@ -1,5 +1,4 @@
-import type { Account } from '../../src/base/account';
-import { NO_QUOTAS, type Quotas } from '../../src/base/quotas';
+import { type Account, NO_QUOTAS, type Quotas } from '../../src/base/accounts';
 import type { StreamCall } from '../../src/base/call';
 import type { AcquireRequest, HoldSink, WatchSink } from '../../src/leases/lease-requests';
 import type { HoldEvent, ResourceView } from '../../src/leases/lease';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findRedisServer } from '../../src/dev/redis-server';
+import { findRedisServer } from '../../src/dev/find-redis';
 import { announceLifeline } from './processes/lifeline';
 import { makeScratchFolder } from './processes/scratch-folder';
 import { RUN_FOLDER } from './scratch-folder';

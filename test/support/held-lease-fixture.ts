@@ -1,8 +1,8 @@
-import { BackgroundCommands } from '../../src/flow/background-commands';
-import type { SignsOfLife } from '../../src/base/call-session';
+import { BackgroundCommands } from '../../src/flow/backoff';
+import type { SignsOfLife } from '../../src/base/call';
 import { TimerQueue } from '../../src/flow/timer-queue';
-import { CountedLeases } from '../../src/leases/counted-leases';
-import { expireOffsetMs, type LeaseEnd } from '../../src/leases/expire-offset';
+import { CountedLeases } from '../../src/leases/allowance';
+import { expireOffsetMs, type LeaseEnd } from '../../src/leases/lease';
 import { LeaseMeters } from '../../src/leases/lease-meters';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/leases/held-lease';
 import { Renewals } from '../../src/leases/renewals';

@@ -1,12 +1,12 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { EntryCollector } from '../../src/autocomplete/index/build/entry-collector';
+import { EntryCollector } from '../../src/autocomplete/index/build/collector';
 import type { Layer } from '../../src/autocomplete/index/layer/layer';
-import { buildLayer } from '../../src/autocomplete/index/build/layer-builder';
+import { buildLayer } from '../../src/autocomplete/index/build/builder';
 import { openLayer } from '../../src/autocomplete/index/layer/layer-memory';
 import { queryOf } from '../../src/autocomplete/index/search/query';
-import type { TextPlace } from '../../src/autocomplete/index/search/text-order';
-import { EMPTY_VIEW, viewWith, type View } from '../../src/autocomplete/index/layer/view';
-import { list } from '../../src/autocomplete/index/search/view-list';
+import type { TextPlace } from '../../src/autocomplete/index/search/places';
+import { EMPTY_VIEW, type View, viewWith } from '../../src/autocomplete/index/layer/view';
+import { list } from '../../src/autocomplete/index/search/list';
 import {
   suggest,
   type PageStart,
@@ -14,7 +14,7 @@ import {
 } from '../../src/autocomplete/index/search/view-suggest';
 import { Work } from '../../src/autocomplete/index/work';
 import { wantedKinds } from '../../src/autocomplete/text/match';
-import { packRecord } from '../../src/autocomplete/stored-record';
+import { packRecord } from '../../src/autocomplete/record';
 import type { Entry, ListedEntry, MatchKind, Profile } from '../../src/autocomplete/suggestion';
 import { DictionaryModel, type Expected } from './dictionary-model';
 

@@ -1,6 +1,6 @@
 import type fc from 'fast-check';
 import type { Resource } from '../../src/leases/lease';
-import { showSame } from '../../src/leases/shown-change';
+import { showSame } from '../../src/leases/watch-state';
 import type { LeaseFixture } from './lease-fixture';
 import { brokenInvariants, brokenTransitions } from './lease-invariants';
 import type { LeaseModel } from './lease-model';

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Mode, Resource } from '../../src/leases/lease';
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { LOCK_LIMIT, type Mode, type Resource } from '../../src/leases/lease';
 import type {
   AcquireReply,
   ClaimReply,
@@ -12,7 +11,7 @@ import type {
   TouchReply,
   WithdrawReply,
 } from '../../src/leases/lease-store';
-import { storedRequestId } from '../../src/leases/stored-request-id';
+import { storedRequestId } from '../../src/leases/lease-id';
 
 export interface RequesterOptions {
   /** The request id that the client sends. */

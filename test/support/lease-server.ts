@@ -1,9 +1,7 @@
 import { type Clock, systemClock } from '../../src/base/clock';
-import type { FollowUp } from '../../src/redis/guarded-reply';
-import { HIGH, script, type EpochGuard, type Script } from '../../src/redis/operation';
-import { readHint } from '../../src/leases/redis/hints';
+import { type EpochGuard, type FollowUp, HIGH, script, type Script } from '../../src/redis/commands';
+import { readHint, RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
 import type { CallRef, Granted } from '../../src/leases/lease-store';
-import { RedisLeaseStore } from '../../src/leases/redis/lease-store';
 import { RedisNode } from '../../src/redis/topology/node';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { FROZEN_CLOCK } from './lease-stored';

@@ -12,7 +12,7 @@ import type {
   Writes,
 } from '../../src/autocomplete/entry-store';
 import { StoreFailure } from '../../src/base/errors';
-import { packRecord } from '../../src/autocomplete/stored-record';
+import { packRecord } from '../../src/autocomplete/record';
 import type { Entry, Profile } from '../../src/autocomplete/suggestion';
 import { pack } from '../../src/autocomplete/redis/packing';
 

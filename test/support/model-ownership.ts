@@ -1,5 +1,5 @@
-import { amountOf, NOTHING, plus, type EntryAmount } from '../../src/autocomplete/quota/entry-amount';
-import type { OwnershipStore, StoredUsage } from '../../src/autocomplete/ownership';
+import { amountOf, type EntryAmount, NOTHING, plus } from '../../src/autocomplete/quota/amount';
+import type { OwnershipStore, StoredUsage } from '../../src/autocomplete/entry-store';
 import { StoreFailure } from '../../src/base/errors';
 import type { StoredEntry } from '../../src/autocomplete/suggestion';
 

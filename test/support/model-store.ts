@@ -1,5 +1,5 @@
 import { StoreFailure } from '../../src/base/errors';
-import { resourceKey, type Resource, type ResourceView } from '../../src/leases/lease';
+import { type Resource, resourceKey, type ResourceView } from '../../src/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
@@ -31,7 +31,7 @@ import type {
 import type { ManualClock } from './manual-clock';
 import { LeaseModel } from './lease-model';
 import { viewOf, type Unsent } from './lease-model-request';
-import { showSame } from '../../src/leases/shown-change';
+import { showSame } from '../../src/leases/watch-state';
 import type { Clock } from '../../src/base/clock';
 
 /**

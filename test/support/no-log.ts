@@ -1,4 +1,4 @@
-import type { Log } from '../../src/base/log';
+import type { Log } from '../../src/base/meters';
 
 /** A log that nobody reads. */
 export const NO_LOG: Log = {

@@ -1,5 +1,5 @@
-import type { ReadableNames } from '../../src/base/readable-names';
-import { AllowedPlaces } from '../../src/access/allowed-places';
+import type { ReadableNames } from '../../src/base/names';
+import { AllowedPlaces } from '../../src/access/prefixes';
 
 /** The readable names by a condition. No name is passed over. */
 export const namesWhere = (mayRead: (name: string) => boolean): ReadableNames => ({

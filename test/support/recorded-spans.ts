@@ -4,7 +4,7 @@ import {
   SimpleSpanProcessor,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
-import { Spans } from '../../src/server/spans';
+import { Spans } from '../../src/server/tracing';
 
 /** A span, with the fields that tests compare. */
 export interface RecordedSpan {

@@ -1,4 +1,4 @@
-import { toErrorSummary } from '../../src/rpc/errors';
+import { toErrorSummary } from '../../src/rpc/call-errors';
 import type { FakeCall } from './fake-call';
 import { NO_LOG } from './no-log';
 

@@ -1,5 +1,4 @@
-import { IndexThread } from '../../src/autocomplete/loaded/index-thread';
-import type { ThreadCalls } from '../../src/autocomplete/loaded/thread-calls';
+import { IndexThread, type ThreadCalls } from '../../src/autocomplete/loaded/thread-calls';
 
 const SETTINGS = { nice: 0, dutyCycle: 1 };
 

@@ -6,7 +6,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDirectory } from '../../src/dev/cache-directory';
+import { cacheDirectory } from '../../src/dev/find-redis';
 import { takePidLock } from '../../src/dev/pid-lock.cjs';
 import { errorLineOf } from './not-checked';
 import { ROOT } from './root';

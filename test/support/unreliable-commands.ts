@@ -1,5 +1,5 @@
-import type { Commands } from '../../src/redis/command-runner';
-import type { Script } from '../../src/redis/operation';
+import type { Commands } from '../../src/redis/runner';
+import type { Script } from '../../src/redis/commands';
 
 /** Thrown instead of an answer: the process of the server has stopped. */
 export class Stopped extends Error {

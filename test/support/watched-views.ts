@@ -1,5 +1,4 @@
-import type { HolderView, ResourceView } from '../../src/leases/lease';
-import { LOCK_LIMIT } from '../../src/leases/limits';
+import { type HolderView, LOCK_LIMIT, type ResourceView } from '../../src/leases/lease';
 import type { EngineFixture, Pending } from './engine-fixture';
 import type { RecordedViews } from './fake-call';
 import { settled } from './manual-clock';

@@ -1,9 +1,9 @@
 import { systemClock } from '../../src/base/clock';
 import { StoreFailure } from '../../src/base/errors';
-import type { RedisEntryStore } from '../../src/autocomplete/redis/entry-store';
+import type { RedisEntryStore } from '../../src/autocomplete/redis/redis-entry-store';
 import { entriesKey, slotOfKey } from '../../src/redis/buckets';
 import { RedisCluster } from '../../src/redis/topology/cluster';
-import { hostOf } from '../../src/redis/topology/cluster-view';
+import { hostOf } from '../../src/redis/topology/cluster-watch';
 import { loadedContent, PREFIX, PROFILE, stored, storedMany, storeOf } from '../support/entries-fixture';
 import { EntriesChecker } from '../support/entries-checker';
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';

@@ -2,7 +2,7 @@ import type { Duration } from '../../../generated/typescript/google/protobuf/dur
 import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
 import type { AcquireLockRequest } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { AcquirePermitsRequest } from '../../../generated/typescript/holdfast/v1/semaphore_service';
-import { durationToMs } from '../../../src/rpc/times';
+import { durationToMs } from '../../../src/rpc/wire';
 import type { Wanted } from './resource';
 
 const DEFAULT_TTL_MS = 30_000;

@@ -7,7 +7,7 @@ import {
   SessionStarted,
   type OpenSessionRequest,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { msToDuration } from '../../../src/rpc/times';
+import { msToDuration } from '../../../src/rpc/wire';
 import type { Behaviour } from './behaviour';
 import type { Holding } from './store';
 

@@ -1,9 +1,8 @@
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { ErrorReason } from '../../../generated/typescript/holdfast/v1/error_reason';
 import { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
-import { ERROR_TABLE } from '../../../src/rpc/error-table';
-import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from '../../../src/rpc/status-details';
-import { msToDuration } from '../../../src/rpc/times';
+import { encodeStatusDetails, ERROR_TABLE, STATUS_DETAILS_TRAILER } from '../../../src/rpc/call-errors';
+import { msToDuration } from '../../../src/rpc/wire';
 
 /** A status as a case writes it. */
 export interface StatusSpec {

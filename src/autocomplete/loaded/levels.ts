@@ -1,10 +1,36 @@
-import { isDead, withDead, type DeadSet } from '../index/layer/dead-set';
 import { rankOfId } from '../index/layer/id-table';
-import { recordAt } from '../index/layer/packed-entry';
-import { RecordCursor } from '../index/layer/record-cursor';
+import { type DeadSet, isDead, type Layer, withDead } from '../index/layer/layer';
+import type { LayerMemory } from '../index/layer/layer-memory';
+import { recordAt, RecordCursor } from '../index/layer/packed-entry';
 import type { View } from '../index/layer/view';
 import type { LivingLayer } from './thread-calls';
-import type { HeldLayer } from './held-layer';
+
+/**
+ * A layer and its memory. Every view with the layer, and every search in another thread, holds the layer. The memory is
+ * freed when nobody holds the layer any more.
+ */
+export class HeldLayer {
+  #holdCount = 1;
+
+  /** The creator holds the layer. */
+  constructor(
+    readonly layer: Layer,
+    readonly memory: LayerMemory,
+    readonly byteLength: number,
+    private readonly free: () => void,
+  ) {}
+
+  hold(): void {
+    if (this.#holdCount === 0) throw new Error('the memory of the layer is already free');
+    this.#holdCount += 1;
+  }
+
+  release(): void {
+    if (this.#holdCount === 0) throw new Error('the memory of the layer is already free');
+    this.#holdCount -= 1;
+    if (this.#holdCount === 0) this.free();
+  }
+}
 
 /** A layer of a copy, and its dead ranks. The levels of a copy are sorted from new to old. */
 export interface Level {
@@ -52,4 +78,10 @@ export function livingLayer({ held, dead }: Level): LivingLayer {
 export function livingBytes(level: Level): number {
   const { count } = level.held.layer;
   return count === 0 ? 0 : level.held.byteLength * (livingCount(level) / count);
+}
+
+/** A version of one history. */
+export interface Position {
+  readonly version: number;
+  readonly tail: string;
 }

@@ -1,5 +1,8 @@
 import type { Clock } from '../../base/clock';
 import { HoldfastError } from '../../base/errors';
+import { ThreadLost } from '../../base/thread';
+import { LoadRate } from '../../flow/lanes';
+import { OutOfPatience, Patience } from '../../flow/waiting';
 import {
   dictionaryLoading,
   dictionaryText,
@@ -7,19 +10,23 @@ import {
   noMemoryForDictionary,
   readOf,
 } from '../autocomplete-errors';
-import type { DictionaryIndexes, Listing, ListingRequest, RankingRequest } from '../dictionary-indexes';
 import type { EntryStore, Missing } from '../entry-store';
-import type { Ranking } from '../ranking';
-import type { AskedView, IndexState } from '../suggestion';
-import { ThreadLost } from '../../base/task-thread';
-import type { CopySearch, SearchCaller } from './search';
-import type { GenerationCopy, LayerLimits } from './generation-copy';
-import { HeadReads } from './head-reads';
-import { LoadRate } from '../../flow/load-rate';
-import type { IndexMemory } from './index-memory';
-import { NoMemory, type LayerBuilds } from './layer-builds';
+import type {
+  AskedView,
+  DictionaryIndexes,
+  IndexState,
+  Listing,
+  ListingRequest,
+  Ranking,
+  RankingRequest,
+} from '../suggestion';
+import { LayerBuilds, NoMemory } from './builds';
+import type { GenerationCopy, LayerLimits } from './copy';
+import { IndexMemory } from './index-memory';
 import { LoadedDictionary } from './loaded-dictionary';
-import { OutOfPatience, Patience } from '../../flow/patience';
+import { CopySearch, type SearchCaller } from './search';
+import { IndexThread } from './thread-calls';
+import { HeadReads } from './writes-meanwhile';
 
 export interface LoadedDictionariesOptions {
   readonly store: Pick<EntryStore, 'head' | 'startLoad' | 'readBuckets' | 'writesAfter'>;
@@ -202,4 +209,48 @@ export class LoadedDictionaries implements DictionaryIndexes {
   #forgetIfEmpty(dictionary: string): void {
     if (this.#dictionaries.get(dictionary)?.loadState === 'not-loaded') this.forget(dictionary);
   }
+}
+
+export interface OpenIndexesOptions {
+  readonly store: LoadedDictionariesOptions['store'];
+  /** The memory for all indexes (bytes). */
+  readonly budgetBytes: number;
+  /** The number of processor cores that this process may use. */
+  readonly coreCount: number;
+  readonly clock: Clock;
+  /** Receives the defects of background work. */
+  readonly onDefect: (error: unknown) => void;
+  /** Receives texts for the operator. */
+  readonly onWarning: (text: string) => void;
+  /** Tests set smaller limits, so that few writes make many layers. */
+  readonly layerLimits?: LayerLimits;
+}
+
+/** Searches have the priority of the process, because callers wait for them. */
+const SEARCH_NICE = 0;
+/** Small builds come before large builds, and after the main thread. */
+const SMALL_BUILD_NICE = 5;
+const MEDIUM_BUILD_NICE = 8;
+const LARGE_BUILD_NICE = 10;
+/** On a single core, a medium or large build runs for at most half of the time. */
+const SINGLE_CORE_DUTY = 0.5;
+
+/** The indexes of this server, with four threads that start when they are needed. */
+export function openIndexes(options: OpenIndexesOptions): LoadedDictionaries {
+  const { budgetBytes, coreCount } = options;
+  const longDuty = coreCount < 2 ? SINGLE_CORE_DUTY : 1;
+  const threads = {
+    search: new IndexThread({ nice: SEARCH_NICE, dutyCycle: 1 }),
+    small: new IndexThread({ nice: SMALL_BUILD_NICE, dutyCycle: 1 }),
+    medium: new IndexThread({ nice: MEDIUM_BUILD_NICE, dutyCycle: longDuty }),
+    large: new IndexThread({ nice: LARGE_BUILD_NICE, dutyCycle: longDuty }),
+  };
+  const memory = new IndexMemory(budgetBytes);
+  return new LoadedDictionaries({
+    ...options,
+    memory,
+    builds: new LayerBuilds(threads, memory),
+    search: new CopySearch(threads.search),
+    onClose: () => Object.values(threads).forEach((thread) => void thread.close()),
+  });
 }

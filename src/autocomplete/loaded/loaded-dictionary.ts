@@ -1,17 +1,60 @@
 import type { Clock } from '../../base/clock';
 import { reportDefect } from '../../base/errors';
+import { GrowingPause } from '../../flow/backoff';
+import { SharedRuns } from '../../flow/rerun';
+import type { Patience } from '../../flow/waiting';
 import { dictionaryText } from '../autocomplete-errors';
 import type { EntryStore, Head, Missing, Write } from '../entry-store';
 import type { LoadState } from '../suggestion';
-import type { LoadStore } from './dictionary-load';
-import { GenerationCopy, type CopyOptions } from './generation-copy';
-import { GrowingPause } from '../../flow/growing-pause';
-import { NoMemory, type DictionaryRoom } from './layer-builds';
-import type { LoadProgress } from './load-progress';
-import { PacedLoads, type PacedLoadsOptions } from './paced-loads';
-import type { Patience } from '../../flow/patience';
-import { Replacement } from './replacement';
-import { SharedRuns } from '../../flow/rerun';
+import { type DictionaryRoom, NoMemory } from './builds';
+import { type CopyOptions, GenerationCopy } from './copy';
+import { type LoadProgress, type LoadStore, PacedLoads, type PacedLoadsOptions } from './load';
+
+/** How long the copy of a replaced generation may answer. */
+const REPLACED_COPY_MS = 60_000;
+
+/** The live generation that has replaced the generation of a copy. Loads the live generation beside the copy. */
+class Replacement {
+  #loading: Promise<void> | undefined;
+  readonly #pause: GrowingPause;
+
+  constructor(
+    readonly generationId: string,
+    /** When this server noticed that the copy's generation was replaced (ms, monotonic clock). */
+    readonly since: number,
+    private readonly work: () => Promise<void>,
+    private readonly clock: Clock,
+  ) {
+    this.#pause = new GrowingPause(clock);
+  }
+
+  /** True: the copy must not answer any more. */
+  get isOverdue(): boolean {
+    return this.clock.now() - this.since > REPLACED_COPY_MS;
+  }
+
+  /** Loads the live generation, except in the pause after a failed load. Resolves after the load, also if it fails. */
+  async tryLoad(): Promise<void> {
+    if (this.#loading || this.#pause.isOver) await this.load().catch(() => undefined);
+  }
+
+  /** Loads the live generation. All callers share one load. Rejects if the load fails. */
+  load(): Promise<void> {
+    this.#loading ??= this.#loadNow();
+    return this.#loading;
+  }
+
+  async #loadNow(): Promise<void> {
+    try {
+      await this.work();
+    } catch (error) {
+      this.#pause.begin();
+      throw error;
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+}
 
 export interface LoadedOptions
   extends Omit<CopyOptions, 'profile' | 'room' | 'onMergeFailed'>, PacedLoadsOptions {

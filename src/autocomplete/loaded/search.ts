@@ -1,17 +1,15 @@
 import { FairQueue } from '../../flow/fair-queue';
 import { fold } from '../text/fold';
 import { wantedKinds } from '../text/match';
-import type { Listing, ListingRequest, RankingRequest } from '../dictionary-indexes';
+import type { Listing, ListingRequest, Ranking, RankingRequest } from '../suggestion';
 import { queryOf } from '../index/search/query';
-import { list, type Listing as FoundListing } from '../index/search/view-list';
+import { type Listing as FoundListing, list } from '../index/search/list';
 import { suggest, type Stopped, type Suggestions } from '../index/search/view-suggest';
 import { Work } from '../index/work';
-import type { Ranking } from '../ranking';
-import type { IndexThread } from './index-thread';
-import type { ListTask, SuggestTask } from './thread-calls';
-import type { GenerationCopy } from './generation-copy';
+import type { IndexThread, ListTask, SuggestTask } from './thread-calls';
+import type { GenerationCopy } from './copy';
 import { livingLayer } from './levels';
-import type { Patience } from '../../flow/patience';
+import type { Patience } from '../../flow/waiting';
 import { searchesFull } from '../autocomplete-errors';
 
 /**

@@ -1,12 +1,12 @@
 import { systemClock } from '../../base/clock';
 import { readBucketEntries } from '../bucket-entries';
 import type { EntryChange } from '../entry-store';
-import { isDead } from '../index/layer/dead-set';
-import { EntryCollector } from '../index/build/entry-collector';
-import { planLayer, writeLayer, type LayerPlan } from '../index/build/layer-builder';
+import { isDead } from '../index/layer/layer';
+import { EntryCollector } from '../index/build/collector';
+import { type LayerPlan, planLayer, writeLayer } from '../index/build/builder';
 import { openLayer, type LayerShape } from '../index/layer/layer-memory';
-import type { Block } from './memory-arena';
-import type { Answering } from '../../base/task-answers';
+import type { Block } from './index-memory';
+import type { Answering } from '../../base/thread';
 import type { BuildCalls, CollectedEntry, LivingLayer } from './thread-calls';
 
 class Cancelled extends Error {

@@ -1,12 +1,13 @@
+import { join } from 'node:path';
+import { TaskThread } from '../../base/thread';
 import type { EntryChange, StoredEntry } from '../entry-store';
-import type { ExpectedEntries } from '../index/build/entry-collector';
-import type { DeadSet } from '../index/layer/dead-set';
+import type { ExpectedEntries } from '../index/build/collector';
+import type { DeadSet } from '../index/layer/layer';
 import type { LayerMemory, LayerShape } from '../index/layer/layer-memory';
-import type { Listing } from '../index/search/view-list';
+import type { Listing } from '../index/search/list';
 import type { Suggestions } from '../index/search/view-suggest';
-import type { Block } from './memory-arena';
-import type { ListPosition, RankPosition } from '../ranking';
-import type { MatchKind, Profile } from '../suggestion';
+import type { ListPosition, MatchKind, Profile, RankPosition } from '../suggestion';
+import type { Block } from './index-memory';
 
 /** An entry of a new layer. */
 export interface CollectedEntry extends StoredEntry {
@@ -68,4 +69,11 @@ export interface ThreadSettings {
   readonly nice: number;
   /** The part of the time in which long work runs: above 0, at most 1. */
   readonly dutyCycle: number;
+}
+
+/** A worker thread that builds and searches layers. */
+export class IndexThread extends TaskThread<ThreadCalls> {
+  constructor(settings: ThreadSettings) {
+    super(join(__dirname, 'index-thread-main'), settings);
+  }
 }

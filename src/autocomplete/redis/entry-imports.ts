@@ -1,11 +1,19 @@
 import type { LostImport, Missing, OtherProfile, StoredEntry } from '../entry-store';
 import type { Profile } from '../suggestion';
-import { confirmed } from '../../redis/node/confirmed';
-import type { BulkWrites } from './bulk-writes';
-import { putChunks } from './entry-chunks';
-import { newGenerationId, newWriteId, scripts, type EntryCommands } from './entry-commands';
-import { LOST, OK, profileText, readImportStep, readStartImport, type Ok } from './entry-replies';
-import { partlyDone } from './entry-writes';
+import { confirmed } from '../../redis/node/confirmations';
+import { type BulkWrites, partlyDone, putChunks } from './writes';
+import {
+  type EntryCommands,
+  LOST,
+  newGenerationId,
+  newWriteId,
+  OK,
+  type Ok,
+  profileText,
+  readImportStep,
+  readStartImport,
+  scripts,
+} from './entry-replies';
 import { pack } from './packing';
 
 /**

@@ -1,3 +1,30 @@
+import { randomBytes } from 'node:crypto';
+import {
+  entriesCreate,
+  entriesDelete,
+  entriesDrop,
+  entriesFinish,
+  entriesImportAbandon,
+  entriesImportCommit,
+  entriesImportFollow,
+  entriesImportPut,
+  entriesImportStart,
+  entriesInspect,
+  entriesPut,
+  entriesPutStaged,
+  entriesReadBuckets,
+  entriesSelect,
+  entriesStartLoad,
+  entriesSweep,
+  entriesUsage,
+  entriesWritesAfter,
+} from '../../../generated/redis/scripts';
+import { StoreFailure } from '../../base/errors';
+import { entriesKey } from '../../redis/buckets';
+import { type RawArgument, script, type Script } from '../../redis/commands';
+import type { AnsweringNode } from '../../redis/node/confirmations';
+import type { Commands } from '../../redis/runner';
+import type { RawReply } from '../../redis/writer';
 import type {
   BucketsRead,
   EntryStore,
@@ -9,11 +36,9 @@ import type {
   Missing,
   OtherProfile,
   StoredDictionary,
+  StoredUsage,
 } from '../entry-store';
-import type { StoredUsage } from '../ownership';
 import type { Profile } from '../suggestion';
-import { StoreFailure } from '../../base/errors';
-import type { RawReply } from '../../redis/script-command';
 
 /** Decodes the replies of the scripts in scripts/entries. The header comment of each script describes its reply. */
 
@@ -203,4 +228,72 @@ function headOf([profile, generationId, version, tail]: readonly RawReply[]): He
 
 function numberOf(reply: RawReply | undefined): number {
   return Number(textOf(reply));
+}
+
+export const scripts = {
+  create: script(entriesCreate),
+  put: script(entriesPut),
+  putStaged: script(entriesPutStaged),
+  finish: script(entriesFinish),
+  delete: script(entriesDelete),
+  select: script(entriesSelect),
+  writesAfter: script(entriesWritesAfter),
+  startLoad: script(entriesStartLoad),
+  readBuckets: script(entriesReadBuckets),
+  inspect: script(entriesInspect),
+  usage: script(entriesUsage),
+  startImport: script(entriesImportStart),
+  putImported: script(entriesImportPut),
+  followImport: script(entriesImportFollow),
+  commitImport: script(entriesImportCommit),
+  abandonImport: script(entriesImportAbandon),
+  drop: script(entriesDrop),
+  sweep: script(entriesSweep),
+};
+
+/** Each new connection loads these scripts into Redis. */
+export const entryScripts: readonly Script[] = Object.values(scripts);
+
+/** The scripts that a replica runs. */
+export const loadScripts: readonly Script[] = [scripts.startLoad, scripts.readBuckets];
+
+type Read<T> = (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>;
+
+/** Runs the scripts of one dictionary. */
+export class EntryCommands {
+  constructor(
+    readonly commands: Commands,
+    readonly prefix: string,
+  ) {}
+
+  keyOf(name: string): string {
+    return entriesKey(this.prefix, name);
+  }
+
+  /** The key of a chunk of a put, before the put is committed (scripts/entries/shared/dictionary.lua). */
+  chunkKey(name: string, writeId: string, number: number): string {
+    const key = this.keyOf(name);
+    return `${key.slice(0, key.indexOf('}:d:') + '}:d:'.length)}stage:${writeId}:${number}`;
+  }
+
+  run<T>(one: Script, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
+    return this.commands.runRaw(one, [this.keyOf(name)], args, read);
+  }
+
+  runTimed<T>(one: Script, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
+    return this.commands.runTimed(one, [this.keyOf(name)], args, read);
+  }
+}
+
+/** The bits of an id that must not be used twice. 96 bits suffice for 10^12 writes. */
+const WRITE_ID_BYTES = 12;
+const GENERATION_ID_BYTES = 16;
+
+export function newWriteId(): string {
+  return randomBytes(WRITE_ID_BYTES).toString('base64url');
+}
+
+/** The random id also prevents that clients choose entry ids that share a bucket. */
+export function newGenerationId(): string {
+  return randomBytes(GENERATION_ID_BYTES).toString('base64url');
 }

@@ -1,8 +1,7 @@
 import type { EntryChange, Gap, Missing, Write, Writes } from '../entry-store';
-import { Slices } from '../../flow/slices';
+import { Slices } from '../../flow/turns';
 import type { Clock } from '../../base/clock';
-import { scripts, type EntryCommands } from './entry-commands';
-import { GAP, readElements } from './entry-replies';
+import { type EntryCommands, GAP, readElements, scripts } from './entry-replies';
 import { PackReader, type Unpacked } from './packing';
 
 /** Reads the last writes of a dictionary. scripts/entries/shared/feed.lua describes the elements of the feed. */

@@ -16,13 +16,12 @@ import type {
   RecordSelectionRequest,
   RecordSelectionResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import { answerWithinMs } from '../../base/answer-time';
-import { MAX_SELECTIONS } from '../limits';
-import { MAX_NAME_BYTES } from '../../base/names';
-import { LIST_PAGES } from '../../base/pages';
-import type { AutocompleteEngine } from '../autocomplete-engine';
+import { answerWithinMs } from '../../base/call';
+import { MAX_SELECTIONS } from '../suggestion';
+import { LIST_PAGES, MAX_NAME_BYTES } from '../../base/names';
+import type { AutocompleteEngine } from '../autocomplete';
 import { unary, type CallContext } from '../../rpc/handlers';
-import type { UndecodedMessage } from '../../rpc/bounded-decoding';
+import type { UndecodedMessage } from '../../rpc/decoding';
 import {
   checkName,
   checkPageSize,
@@ -31,7 +30,7 @@ import {
   throwIfInvalid,
   Violations,
 } from '../../rpc/fields';
-import type { EntryRequests } from './entry-requests';
+import type { EntryRequests } from './large-requests';
 import { checkEntryIds, checkPositiveCount, checkProfile, checkQuery } from './entry-fields';
 import { dictionaryMessage, listedEntryMessage } from './entry-messages';
 

@@ -8,19 +8,22 @@ import {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import {
   DEFAULT_PROFILE,
+  type Entry,
+  MATCH_KINDS,
+  type MatchKind,
   MAX_ALIASES,
   MAX_ENTRIES,
   MAX_ENTRY_ID_BYTES,
-  MAX_PAYLOAD_BYTES,
   MAX_FOLDED_BYTES,
+  MAX_PAYLOAD_BYTES,
   MAX_STALENESS_MS,
   MAX_TEXT_BYTES,
   MAX_WEIGHT,
-} from '../limits';
+  type Profile,
+} from '../suggestion';
 import { fold } from '../text/fold';
-import { MATCH_KINDS, type Entry, type MatchKind, type Profile } from '../suggestion';
-import { timeSpan } from '../../base/time-span';
-import { durationToMs } from '../../rpc/times';
+import { timeSpan } from '../../base/text';
+import { durationToMs } from '../../rpc/wire';
 import { checkName, checkText, type Violations } from '../../rpc/fields';
 import { kindOfMessage } from './entry-messages';
 

@@ -7,11 +7,11 @@ import type {
   LoadState,
   MatchKind,
   Profile,
-  SuggestPage,
   Suggestion,
+  SuggestPage,
 } from '../suggestion';
-import { msToTimestamp } from '../../rpc/times';
-import type { ErrorSummary } from '../../rpc/errors';
+import { msToTimestamp } from '../../rpc/wire';
+import type { ErrorSummary } from '../../rpc/call-errors';
 
 /** Translates the autocomplete engine's values into messages of the contract. */
 

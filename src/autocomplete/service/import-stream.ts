@@ -4,15 +4,14 @@ import type {
   ImportStart,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldfastError } from '../../base/errors';
-import type { AutocompleteEngine } from '../autocomplete-engine';
+import type { AutocompleteEngine } from '../autocomplete';
 import type { DictionaryView, ImportSession } from '../suggestion';
-import { timeSpan } from '../../base/time-span';
-import { MOST_SMALL_BYTES, UndecodedMessage } from '../../rpc/bounded-decoding';
+import { timeSpan } from '../../base/text';
+import { MOST_SMALL_BYTES, UndecodedMessage } from '../../rpc/decoding';
 import { checkName, throwIfInvalid, Violations } from '../../rpc/fields';
 import type { HandledCall } from '../../rpc/handlers';
-import type { RequestReader } from '../../rpc/request-reader';
-import { checkImportPart, type ImportPart } from './entry-checks';
-import type { EntryRequests } from './entry-requests';
+import type { RequestReader } from '../../rpc/streams';
+import { checkImportPart, type EntryRequests, type ImportPart } from './large-requests';
 import { checkProfile, checkSentCount } from './entry-fields';
 
 const REQUIRED_FIRST = 'is required as the first part';

@@ -1,8 +1,14 @@
-import { packBatch } from '../entry-batch';
-import { answerTasks, setThreadPriority } from '../../base/task-answers';
-import { checkImportPart, checkPut, type CheckedBatch } from './entry-checks';
-import type { EntryThreadCalls, PackedBatch, Undecodable } from './entry-thread-calls';
-import { requestDecoders } from './request-decoders';
+import { packBatch } from '../record';
+import { answerTasks, setThreadPriority } from '../../base/thread';
+import {
+  type CheckedBatch,
+  checkImportPart,
+  checkPut,
+  type EntryThreadCalls,
+  type PackedBatch,
+  requestDecoders,
+  type Undecodable,
+} from './large-requests';
 
 /** The start of the thread that decodes and checks large requests. */
 

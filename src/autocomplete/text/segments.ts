@@ -1,7 +1,6 @@
 import { fold } from './fold';
-import { wordPrefixAt } from './match';
+import { typoMatch, wordPrefixAt } from './match';
 import type { MatchKind, Profile, Segment } from '../suggestion';
-import { typoMatch } from './typo';
 
 const ASCII = /^[\0-\x7f]*$/;
 /**

@@ -7,14 +7,11 @@ import {
   loadStateToJSON,
   typoMatchingToJSON,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import type { ConnectionFlags } from '../settings';
-import { spanText } from '../spans';
+import { connected, type ConnectionFlags, type OutputFlags, outputOf, printing, withClient } from '../client';
+import { quoted, spanText } from '../output';
 import { fields, type Column } from '../table';
-import { quoted } from '../quoted';
-import type { Terminal } from '../terminal';
-import { timeOfDayMs } from '../time-of-day';
-import { required, timeMs } from '../leases/requests';
+import { type Terminal, timeOfDayMs } from '../terminal';
+import { required, timeMs } from '../leases/kinds';
 
 type Flags = ConnectionFlags & OutputFlags;
 

@@ -6,18 +6,19 @@ import {
   Dictionary,
   ListedEntry,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import type { ConnectionFlags } from '../settings';
-import { UsageError } from '../exit-codes';
-import { checkedEntry, EntryProblem } from '../files/checked-entry';
-import { entriesOf, ENTRY_FORMATS, formatOfName, type EntryFormat } from '../files/entry-formats';
-import { fileBytes, unreadable } from '../files/file-bytes';
-import { interruptible } from '../files/interruptible';
-import type { Bytes } from '../files/lines';
-import { Progress } from '../progress';
+import { connected, type ConnectionFlags, type OutputFlags, outputOf, printing, withClient } from '../client';
+import { type Terminal, UsageError } from '../terminal';
+import {
+  checkedEntry,
+  entriesOf,
+  ENTRY_FORMATS,
+  type EntryFormat,
+  EntryProblem,
+  formatOfName,
+} from '../files/entry-formats';
+import { type Bytes, fileBytes, interruptible, unreadable } from '../files/records';
+import { Progress, quoted } from '../output';
 import type { Column } from '../table';
-import { quoted } from '../quoted';
-import type { Terminal } from '../terminal';
 import { profiled, profileOf, type ProfileFlags } from './dictionaries';
 
 export function addEntryCommands(parent: Command, terminal: Terminal): void {

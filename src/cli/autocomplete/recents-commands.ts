@@ -1,12 +1,9 @@
 import type { Command } from 'commander';
 import { AutocompleteServiceService as service } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import { wholeNumber } from '../arguments';
-import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import type { ConnectionFlags } from '../settings';
-import { UsageError } from '../exit-codes';
-import { quoted } from '../quoted';
-import type { Terminal } from '../terminal';
-import { SUGGESTION_COLUMNS, suggestionToJson } from './suggestion-kind';
+import { type Terminal, UsageError, wholeNumber } from '../terminal';
+import { connected, type ConnectionFlags, type OutputFlags, outputOf, printing, withClient } from '../client';
+import { quoted } from '../output';
+import { SUGGESTION_COLUMNS, suggestionToJson } from './suggest';
 
 /** `holdfast complete recents`: the latest choices of one user. */
 export function addRecents(parent: Command, terminal: Terminal): void {

@@ -3,18 +3,12 @@ import type { ServiceError } from '@grpc/grpc-js';
 import { Option, type Command } from 'commander';
 import { HoldfastError } from '../../../clients/typescript';
 import { errorOfCall } from '../../../clients/typescript/errors';
-import { escapeText } from '../../base/escape-text';
-import { describedMethod, type DescribedMethod } from '../described-method';
-import { openChannel, type ServerChannel } from '../server-channel';
-import { timeSpan } from '../arguments';
-import { connected } from '../command-setup';
-import { connectionSettings, type ConnectionFlags } from '../settings';
-import { interruptible } from '../files/interruptible';
-import { linesOf } from '../files/lines';
-import { CliError, exitCodeOf, UsageError } from '../exit-codes';
+import { escapeText } from '../../base/text';
+import { describedMethod, type DescribedMethod, openChannel, type ServerChannel } from '../calls';
+import { CliError, exitCodeOf, type Terminal, timeOfDayMs, timeSpan, UsageError } from '../terminal';
+import { connected, type ConnectionFlags, connectionSettings } from '../client';
+import { interruptible, linesOf } from '../files/records';
 import { Output } from '../output';
-import type { Terminal } from '../terminal';
-import { timeOfDayMs } from '../time-of-day';
 
 interface CallFlags extends ConnectionFlags {
   output: 'json' | 'jsonl';

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { escapeText } from '../../base/escape-text';
-import type { PolicyQuestion } from '../../access/policy-decision';
+import { escapeText } from '../../base/text';
+import type { PolicyQuestion } from '../../access/policy';
 import type { PolicyContent } from '../../access/policy-text';
-import { CliError, EXIT, UsageError } from '../exit-codes';
-import type { Terminal } from '../terminal';
+import { CliError, EXIT, type Terminal, UsageError } from '../terminal';
 
 interface QuestionFlags {
   identity?: string;
@@ -55,8 +54,8 @@ export function addChecks(program: Command, terminal: Terminal): void {
 
 async function checkConfig(terminal: Terminal, show: boolean): Promise<void> {
   const { readConfig } = await import('../../server/config/config.js');
-  const { shownSettings } = await import('../../server/config/shown-settings.js');
-  const { settingsWarnings } = await import('../../server/config/warnings.js');
+  const { shownSettings } = await import('../../server/config/config.js');
+  const { settingsWarnings } = await import('../../server/config/config.js');
   try {
     for (const warning of settingsWarnings(readConfig(terminal.env))) {
       terminal.err.write(`warning: ${escapeText(warning)}\n`);
@@ -98,7 +97,7 @@ async function checkPolicy(terminal: Terminal, file: string, flags: QuestionFlag
 }
 
 async function showQuotas(terminal: Terminal, { quotas }: PolicyContent, identity: string): Promise<void> {
-  const { decideQuotas } = await import('../../access/policy-decision.js');
+  const { decideQuotas } = await import('../../access/policy.js');
   for (const { name, limit, index, isShared } of decideQuotas(quotas, identity)) {
     const whose = isShared ? ', together with all identities of that item' : '';
     terminal.out.write(`${name} ${limit}: quotas[${index}]${whose}\n`);
@@ -106,7 +105,7 @@ async function showQuotas(terminal: Terminal, { quotas }: PolicyContent, identit
 }
 
 async function answer(terminal: Terminal, { rules }: PolicyContent, question: PolicyQuestion): Promise<void> {
-  const { decide } = await import('../../access/policy-decision.js');
+  const { decide } = await import('../../access/policy.js');
   const { isAllowed, prefix, deciding, maxTtl } = decide(rules, question);
   const why =
     prefix === undefined

@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
-import { outputOf, printing, type OutputFlags } from '../command-setup';
-import { contextPath, readContexts, writeContexts, type Context } from '../context-file';
-import { checkAddresses, withPorts } from '../settings';
-import { UsageError } from '../exit-codes';
-import { quoted } from '../quoted';
-import type { Terminal } from '../terminal';
+import {
+  checkAddresses,
+  type Context,
+  contextPath,
+  type OutputFlags,
+  outputOf,
+  printing,
+  readContexts,
+  withPorts,
+  writeContexts,
+} from '../client';
+import { type Terminal, UsageError } from '../terminal';
+import { quoted } from '../output';
 
 /** `holdfast context`: named addresses with their credentials, as kubectl has them. */
 export function addContext(program: Command, terminal: Terminal): void {

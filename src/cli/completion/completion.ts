@@ -1,8 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { bashScript } from './bash-script';
-import { commandTree, type CommandNode } from './command-tree';
-import { fishScript } from './fish-script';
-import { zshScript } from './zsh-script';
+import { bashScript, type CommandNode, commandTree, fishScript, zshScript } from './shells';
 import { Output } from '../output';
 import type { Terminal } from '../terminal';
 

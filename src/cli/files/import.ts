@@ -1,10 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Profile } from '../../../clients/typescript';
-import { UsageError } from '../exit-codes';
-import { checkedEntry, EntryProblem, objectOf } from './checked-entry';
-import { atLine } from './entry-formats';
-import { linesOf, type Bytes } from './lines';
-import { EXPORT_VERSION, noCounts, type Counts, type ExportPart } from './export-lines';
+import { UsageError } from '../terminal';
+import { atLine, checkedEntry, EntryProblem, objectOf } from './entry-formats';
+import { type Bytes, linesOf } from './records';
+import { type Counts, EXPORT_VERSION, type ExportPart, noCounts } from './export';
 
 /**
  * Reads an export, and checks each line. The counts and the checksum are compared before the last part is given, and the

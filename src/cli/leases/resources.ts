@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
-import { connected, outputOf, printing, withClient, type OutputFlags } from '../command-setup';
-import type { ConnectionFlags } from '../settings';
-import { jsonText } from '../json';
-import { quoted } from '../quoted';
-import type { Terminal } from '../terminal';
-import { escapeText } from '../../base/escape-text';
-import { timeOfDayMs, timeOfDayText } from '../time-of-day';
-import { listedPages } from './listed-pages';
-import type { Resource, ResourceKind } from './resource-kind';
-import { firstHolder, firstIdentity, resourceLines } from './resource-text';
+import { connected, type ConnectionFlags, type OutputFlags, outputOf, printing, withClient } from '../client';
+import { jsonText, quoted } from '../output';
+import { type Terminal, timeOfDayMs, timeOfDayText } from '../terminal';
+import { escapeText } from '../../base/text';
+import {
+  firstHolder,
+  firstIdentity,
+  listedPages,
+  type Resource,
+  type ResourceKind,
+  resourceLines,
+} from './kinds';
 import { addRevoke } from './revoke';
-import { notePause, pauseOfServers } from '../server-pause';
+import { notePause, pauseOfServers } from '../server-trouble';
 import { WatchGap } from './watch-gap';
 
 type Flags = ConnectionFlags & OutputFlags;

@@ -7,19 +7,21 @@ import {
   type Lease,
   type QueuePlace,
 } from '../../../clients/typescript';
-import { escapeText } from '../../base/escape-text';
-import { exitCodeNumber, timeSpan, wholeNumber } from '../arguments';
-import { connected, withClientOfRun } from '../command-setup';
-import type { ConnectionFlags } from '../settings';
-import { CliError, EXIT, exitCodeHelp } from '../exit-codes';
-import { quoted } from '../quoted';
-import { spanText } from '../spans';
-import { LEAST_TTL_MS, runLimits } from '../run/run-limits';
-import { runUnderLease } from '../run/run-under-lease';
-import type { Terminal } from '../terminal';
-import { RunTrouble } from '../run-trouble';
-import { semaphoreKind } from './semaphore-kind';
-import { NO_STORE, pauseOfServers } from '../server-pause';
+import { escapeText } from '../../base/text';
+import {
+  CliError,
+  EXIT,
+  exitCodeHelp,
+  exitCodeNumber,
+  type Terminal,
+  timeSpan,
+  wholeNumber,
+} from '../terminal';
+import { connected, type ConnectionFlags, withClientOfRun } from '../client';
+import { quoted, spanText } from '../output';
+import { LEAST_TTL_MS, runLimits, runUnderLease } from '../run/under-lease';
+import { NO_STORE, pauseOfServers, RunTrouble } from '../server-trouble';
+import { semaphoreKind } from './kinds';
 
 interface RunFlags extends ConnectionFlags {
   ttl: number;

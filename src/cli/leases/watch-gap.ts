@@ -5,9 +5,9 @@ import {
   ServerServiceService as service,
   StoreState,
 } from '../../../generated/typescript/holdfast/v1/server_service';
-import { problemText } from '../problem-text';
+import { problemText } from '../output';
 import type { Terminal } from '../terminal';
-import { NO_STORE } from '../server-pause';
+import { NO_STORE } from '../server-trouble';
 
 /** A silent server is noticed after this time and ANSWER_MS. */
 const INTERVAL_MS = 3000;

@@ -1,9 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CliError, EXIT } from '../exit-codes';
-import { endText, lateMs } from './end-text';
-import { ProcessSession, RECHECK_MS } from './process-session';
+import { CliError, EXIT } from '../terminal';
+import { endText, lateMs, LONGEST_SLEEP_MS, ProcessSession, RECHECK_MS, sharedNow } from './processes';
 import {
   INVALID_NAME,
   TOO_LATE,
@@ -12,7 +11,6 @@ import {
   type StartMessage,
   type ToWatchdog,
 } from './protocol';
-import { LONGEST_SLEEP_MS, sharedNow } from './shared-clock';
 
 /** How long the watchdog may take to start (ms). */
 const START_MS = 60_000;

@@ -4,9 +4,8 @@
  * during the start hides no command.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { ProcessSession } from './process-session';
+import { ProcessSession, sharedNow } from './processes';
 import { TOO_LATE_FAILURE, type FromLauncher, type LaunchMessage } from './protocol';
-import { sharedNow } from './shared-clock';
 
 /**
  * The command signals its group with `kill 0`, and the launcher must live until the command has ended. These are all signals

@@ -18,8 +18,8 @@ import type {
   WatchedView,
   WithdrawReply,
 } from '../lease-store';
-import type { GuardedReply } from '../../redis/guarded-reply';
-import type { Reply } from '../../redis/script-command';
+import type { GuardedReply } from '../../redis/commands';
+import type { Reply } from '../../redis/writer';
 
 /** Translates the reply of each script, which the script's header comment describes, into the engine's types. */
 

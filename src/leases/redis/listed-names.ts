@@ -2,9 +2,9 @@ import { leaseList, leaseUnlist } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
 import type { Resource, ResourceView } from '../lease';
 import type { ListedPart, ListStep, WaiterCount } from '../lease-store';
-import type { Commands } from '../../redis/command-runner';
-import { script, type Turn } from '../../redis/operation';
-import type { Reply } from '../../redis/script-command';
+import type { Commands } from '../../redis/runner';
+import { script, type Turn } from '../../redis/commands';
+import type { Reply } from '../../redis/writer';
 import { LEASE_LAYOUT, namesKeys } from '../../redis/buckets';
 import { parseInspect, parseList } from './lease-replies';
 

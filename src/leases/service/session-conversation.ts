@@ -1,20 +1,25 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
-import type { OpenSessionResponse } from '../../../generated/typescript/holdfast/v1/session_service';
-import { HoldfastError } from '../../base/errors';
-import type { Session } from '../sessions/session';
-import { sessionSilent, tooManyCommands, tooManyRefusals } from '../session-errors';
-import type { Sessions } from '../sessions/sessions';
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
+import {
+  OpenSessionResponse,
+  SessionServiceService,
+} from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Clock, Timer } from '../../base/clock';
-import type { CallContext, HandledCall } from '../../rpc/handlers';
-import { undecodableRequest } from '../../rpc/bounded-decoding';
-import type { FailureCounts } from '../../rpc/entry/failure-counts';
+import { HoldfastError } from '../../base/errors';
+import { CommandTurns } from '../../flow/turns';
+import { undecodableRequest } from '../../rpc/decoding';
+import type { FailureCounts } from '../../rpc/entry/call-meters';
+import { resetUnread } from '../../rpc/entry/grpc-js';
 import { Violations } from '../../rpc/fields';
-import { resetUnread } from '../../rpc/entry/grpc-internals';
-import type { CommandTurns } from '../../flow/command-turns';
-import type { SessionCommands } from './session-commands';
-import { readRisingId, readStart, type CommandDefaults } from './session-fields';
+import { bidi, type CallContext, type HandledCall } from '../../rpc/handlers';
+import { serializer } from '../../rpc/wire';
+import type { Limits } from '../lease';
+import { sessionSilent, tooManyCommands, tooManyRefusals } from '../lease-errors';
+import type { Session } from '../sessions/session';
+import { defaultSessionLimits } from '../sessions/session-requests';
+import type { Sessions } from '../sessions/sessions';
+import { type CommandDefaults, readRisingId, readStart, SessionCommands } from './session-commands';
 import { SessionOutbox } from './session-outbox';
-import type { EncodedCommand, SessionRequest } from './session-request';
+import { type EncodedCommand, readSessionRequest, type SessionRequest } from './session-request';
 
 export interface ConversationParts {
   readonly stream: ServerDuplexStream<SessionRequest, OpenSessionResponse>;
@@ -215,4 +220,36 @@ export class SessionConversation {
       else this.watchReader(timeoutMs);
     });
   }
+}
+
+/** The generated SessionService, with commands that are decoded when they begin, and a faster serializer. */
+export const sessionServiceDefinition = {
+  openSession: {
+    ...SessionServiceService.openSession,
+    requestDeserialize: readSessionRequest,
+    responseSerialize: serializer(OpenSessionResponse),
+  },
+};
+
+/** The bound of a request message, by path. */
+export const SESSION_REQUEST_BYTES: ReadonlyMap<string, number> = new Map([
+  [SessionServiceService.openSession.path, defaultSessionLimits.maxMessageBytes],
+]);
+
+export function sessionHandlers(
+  context: CallContext,
+  sessions: Sessions,
+  limits: Limits,
+  failures: FailureCounts,
+): { readonly openSession: handleBidiStreamingCall<SessionRequest, OpenSessionResponse> } {
+  const turns = new CommandTurns(context.clock);
+  const commands = new SessionCommands(context, limits);
+  return {
+    openSession: bidi<SessionRequest, OpenSessionResponse>(
+      context,
+      (stream, call) =>
+        new SessionConversation({ stream, call, context, sessions, commands, turns, failures }).run(),
+      { countsItself: true },
+    ),
+  };
 }

@@ -1,16 +1,16 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { OpenSessionResponse } from '../../../generated/typescript/holdfast/v1/session_service';
-import type { LeaseEnd } from '../expire-offset';
-import type { Heartbeats } from '../heartbeats';
+import type { LeaseEnd } from '../lease';
+import type { Heartbeats } from '../life';
 import type { SessionEvent, SessionLimits, SessionSink } from '../sessions/session-requests';
-import { msToDuration } from '../../rpc/times';
+import { msToDuration } from '../../rpc/wire';
 import {
+  type ClientEvent,
   eventMessage,
   renewalMessage,
   startedMessage,
-  type ClientEvent,
   type SummaryOf,
-} from './session-messages';
+} from './lease-messages';
 
 /** An event has at most 8 KiB, so a message has at most 1 MiB. */
 const MOST_EVENTS = 128;

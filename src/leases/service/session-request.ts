@@ -4,7 +4,7 @@ import {
   SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { defaultSessionLimits } from '../sessions/session-requests';
-import { FieldWalk } from '../../rpc/field-walk';
+import { FieldWalk } from '../../rpc/decoding';
 import { Violations } from '../../rpc/fields';
 
 /**

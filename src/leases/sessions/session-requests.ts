@@ -1,6 +1,5 @@
 import type { HoldfastError } from '../../base/errors';
-import type { LeaseEnd } from '../expire-offset';
-import type { HolderView, Lease, LossCause, Service } from '../lease';
+import type { HolderView, Lease, LeaseEnd, LossCause, Service } from '../lease';
 import type { LeaseId } from '../lease-id';
 import type { AcquireRequest } from '../lease-requests';
 

@@ -1,16 +1,13 @@
 import type { Call } from '../../base/call';
 import type { Clock, Timer } from '../../base/clock';
 import type { HoldfastError } from '../../base/errors';
-import { resourceKey, type Resource, type Service } from '../lease';
-import { parseLeaseId, type LeaseId } from '../lease-id';
-import type { HoldStart, Renewal } from '../lease-requests';
-import { CommandCall, type CommandOrigin } from './command-call';
-import { Heartbeats } from '../heartbeats';
-import { LeaseCommand, type CommandSession } from './lease-command';
-import type { SessionLeases } from '../session-leases';
-import { NameTurns } from '../../flow/name-turns';
-import { RevokedLeases } from './revoked-leases';
-import * as errors from '../session-errors';
+import { NameTurns } from '../../flow/waiting';
+import { type Resource, resourceKey, type Service } from '../lease';
+import * as errors from '../lease-errors';
+import { type LeaseId, parseLeaseId } from '../lease-id';
+import type { HoldStart, OwnedLease, Renewal } from '../lease-requests';
+import { Heartbeats, type SessionLeases } from '../life';
+import { CommandCall, type CommandOrigin, type CommandSession, LeaseCommand } from './command';
 import type {
   CommandRights,
   SessionCommand,
@@ -19,6 +16,26 @@ import type {
   SessionSink,
   SessionStart,
 } from './session-requests';
+
+/** The revoked leases of a session. The client may release each of them by its number, until the last end of the lease. */
+export class RevokedLeases {
+  private readonly leases = new Map<number, OwnedLease>();
+
+  constructor(private readonly maxCount: number) {}
+
+  get(leaseNumber: number): OwnedLease | undefined {
+    return this.leases.get(leaseNumber);
+  }
+
+  /** Also forgets the oldest leases, if they have ended or if there are too many. */
+  add(leaseNumber: number, lease: OwnedLease, now: number): void {
+    for (const [number, oldest] of this.leases) {
+      if (oldest.lastEnd > now && this.leases.size < this.maxCount) break;
+      this.leases.delete(number);
+    }
+    this.leases.set(leaseNumber, lease);
+  }
+}
 
 export interface SessionOptions {
   readonly engine: SessionLeases;

@@ -1,10 +1,9 @@
 import type { Call } from '../../base/call';
 import type { Clock } from '../../base/clock';
 import type { HoldfastError } from '../../base/errors';
-import { draining } from '../lease-errors';
-import type { SessionLeases } from '../session-leases';
+import { draining, sessionDraining, sessionTooOld, tooManySessions } from '../lease-errors';
+import type { SessionLeases } from '../life';
 import { Session } from './session';
-import { sessionDraining, sessionTooOld, tooManySessions } from '../session-errors';
 import type { SessionLimits, SessionSink, SessionStart } from './session-requests';
 
 export interface SessionsOptions {

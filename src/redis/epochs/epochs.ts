@@ -1,28 +1,25 @@
 import type { Clock } from '../../base/clock';
 import { reportDefect, StoreFailure } from '../../base/errors';
-import type { Quarantine, QuarantineCause } from '../../base/store-health';
+import type { Quarantine, QuarantineCause } from '../../base/store-state';
 import type { RedisConnection } from '../connection';
-import { isGrant, type GuardedReply } from '../guarded-reply';
+import { type EpochGuard, type GuardedReply, isGrant, type Verdict } from '../commands';
 import type { ProbeListener } from '../node/probe';
-import type { NodeReport } from '../node/node-report';
-import type { EpochGuard, Verdict } from '../operation';
-import type { ClockSample } from '../node/server-clock';
+import type { NodeReport } from '../node/report';
+import { type ClockSample, StoreTime } from '../node/server-clock';
 import { EPOCH_AT, epochKey } from '../buckets';
 import {
   ALL_BUCKETS,
+  type Bounds,
+  EpochWatch,
   forEachGroup,
   isElsewhere,
   isMoved,
+  type NodeBuckets,
   wasNotDone,
   worstOf,
-  type Bounds,
-  type NodeBuckets,
 } from './epoch-buckets';
-import { longestOf, type Adopted, type EndedPause } from './epoch-replies';
-import { again, EpochScripts } from './epoch-scripts';
-import { EpochWatch } from './epoch-watch';
+import { type Adopted, again, type EndedPause, EpochScripts, longestOf } from './scripts';
 import { KnownRun } from './known-run';
-import { StoreTime } from '../node/store-time';
 
 export interface EpochsOptions {
   readonly prefix: string;

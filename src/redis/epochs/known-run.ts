@@ -1,4 +1,4 @@
-import { hasTakenOver, type NodeReport } from '../node/node-report';
+import { hasTakenOver, type NodeReport } from '../node/report';
 import type { ClockSample } from '../node/server-clock';
 import { LEASE_LAYOUT } from '../buckets';
 

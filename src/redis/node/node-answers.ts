@@ -1,7 +1,88 @@
 import type { Redis } from 'ioredis';
-import { isNotOffered } from '../failure-class';
-import type { MissingRights } from './rights';
+import { rightsMissing } from '../../../generated/redis/scripts';
+import { isNotOffered, isNotPermitted, isReplyError } from '../failure-class';
 import type { ClockSample } from './server-clock';
+
+/** The page that lists the rights of the server's Redis user. */
+const PAGE = 'docs/operations/deploy.md#redis-user';
+/** The commands that the server itself sends, except those without which the server works with a warning. */
+const OWN_COMMANDS = ['PING', 'TIME', 'EVAL', 'EVALSHA', 'SCRIPT|LOAD'];
+/** Without this command only hints are lost, so the server works with a warning. */
+const HINTS = 'SPUBLISH';
+const CALL = /redis\.p?call\(\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/g;
+const WITH_PARTS = new Set(['MEMORY']);
+const MOST_SHOWN = 5;
+
+/** The rights that a connection needs. */
+export interface NeededRights {
+  readonly prefix: string;
+  readonly commands: readonly string[];
+}
+
+/** The rights to run these scripts, and all commands in them. */
+export function rightsFor(
+  prefix: string,
+  scripts: readonly { readonly text: string }[],
+  inCluster: boolean,
+): NeededRights {
+  const called = scripts.flatMap(({ text }) => commandsIn(text));
+  return {
+    prefix,
+    commands: [...new Set([...OWN_COMMANDS, ...(inCluster ? ['ASKING'] : []), ...called])],
+  };
+}
+
+/** The commands in the text of a script, such as `GET` and `MEMORY|USAGE`. */
+export function commandsIn(text: string): string[] {
+  return [...text.matchAll(CALL)].map(([, name = '', part]) =>
+    WITH_PARTS.has(name) && part !== undefined ? `${name}|${part}` : name,
+  );
+}
+
+/** Sentences for the operator about rights that a Redis user lacks. */
+export interface MissingRights {
+  /** About rights without which calls fail. Undefined: the user has these rights, or it is not known. */
+  readonly fault: string | undefined;
+  /** About rights without which the server does less. Undefined: the user has these rights. */
+  readonly risk: string | undefined;
+}
+
+/** Undefined: Redis cannot say now. Rejects if Redis does not answer. */
+export async function askMissing(client: Redis, needed: NeededRights): Promise<MissingRights | undefined> {
+  const { prefix, commands } = needed;
+  const command = ['EVAL_RO', rightsMissing, '0', `${prefix}:{0}:rights`, ...commands] as const;
+  try {
+    const missing = (await client.call(...command)) as string[];
+    return {
+      fault: faultText(missing, prefix),
+      risk: missing.includes(HINTS) ? hintsText(prefix) : undefined,
+    };
+  } catch (error) {
+    if (isNotPermitted(error)) return { fault: undefined, risk: UNCHECKED };
+    if (isReplyError(error)) return undefined; // loading, busy, or a replica without its master
+    throw error;
+  }
+}
+
+const UNCHECKED = `this Redis user may not run EVAL_RO, so the server cannot find out which other rights are missing; give the user the rights of ${PAGE}`;
+
+function hintsText(prefix: string): string {
+  return `this Redis user may not publish to channels, so a waiter on another server may wait up to a second longer for its grant; allow +spublish and the channels &${prefix}:* to the user`;
+}
+
+function faultText(missing: readonly string[], prefix: string): string | undefined {
+  const needed = missing.filter((command) => command !== HINTS);
+  if (needed.length === 0) return undefined;
+  const shown = needed.slice(0, MOST_SHOWN).map((command) => command.replace('|', ' '));
+  const others = needed.length - shown.length;
+  const list = `${shown.join(', ')}${others > 0 ? ` and ${others} other commands` : ''}`;
+  return `this Redis user may not run ${list} on the keys ${prefix}:*, so calls fail; give the user the rights of ${PAGE}`;
+}
+
+/** The server's Redis user lacks rights without which calls fail. The message is for the operator. */
+export class NotPermitted extends Error {
+  override readonly name = 'NotPermitted';
+}
 
 /** The kind of deployment with several Redis processes. */
 export type Topology = 'sentinel' | 'cluster';

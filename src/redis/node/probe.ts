@@ -1,9 +1,17 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../base/clock';
 import { failureClassOf, isReplyError } from '../failure-class';
-import { askClock, askInfo, askSettings, type NodeAnswers, type Topology } from './node-answers';
-import { nodeReportOf, type NodeReport } from './node-report';
-import { askMissing, type MissingRights, type NeededRights } from './rights';
+import {
+  askClock,
+  askInfo,
+  askMissing,
+  askSettings,
+  type MissingRights,
+  type NeededRights,
+  type NodeAnswers,
+  type Topology,
+} from './node-answers';
+import { type NodeReport, nodeReportOf } from './report';
 import type { ClockSample } from './server-clock';
 
 export interface ProbeListener {

@@ -1,5 +1,4 @@
-import { CALM_INTERVAL_MS } from './cluster-watch';
-import type { ClusterView } from './cluster-view';
+import { CALM_INTERVAL_MS, type ClusterView } from './cluster-watch';
 import { bucketsBySlot } from '../buckets';
 
 /** A slot has moved away from a node. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
-import type { ChangeSignal } from '../../flow/change-signal';
-import type { RedirectedOperation } from '../command-link';
+import type { ChangeSignal } from '../../flow/waiting';
+import type { RedirectedOperation } from '../commands';
 import type { RedisConnection } from '../connection';
 import { slotOfKey } from '../buckets';
-import { redirectedAddress } from './cluster-view';
+import { redirectedAddress } from './cluster-watch';
 
 export interface ClusterRouterOptions {
   readonly commandTimeoutMs: number;

@@ -1,19 +1,59 @@
 import { StoreFailure } from '../../base/errors';
-import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-health';
 import type { ClusterAddress } from '../../base/redis-address';
-import { ChangeSignal } from '../../flow/change-signal';
-import type { Commands } from '../command-runner';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-state';
+import { ChangeSignal } from '../../flow/waiting';
+import { absentKey, bucketsBySlot, slotOfKey } from '../buckets';
 import { NO_HINTS } from '../connection';
 import { nodeEndpoint, type RedisEndpoint, type Security } from '../endpoint';
-import { absentKey, bucketsBySlot, slotOfKey } from '../buckets';
-import { clusterHealth, isSameHealth, type ClusterHealth } from './cluster-health';
+import type { Commands } from '../runner';
+import {
+  clusterHealth,
+  type ClusterHealth,
+  endQuarantines,
+  isSameHealth,
+  longestOf,
+  sourceRunsTo,
+} from './cluster-health';
 import { ClusterMap } from './cluster-map';
-import { endQuarantines, longestOf, sourceRunsTo } from './cluster-quarantine';
 import { ClusterRouter, OWNER_PATIENCE_MS } from './cluster-router';
-import { addressOf, hostOf, type ClusterView } from './cluster-view';
-import { ClusterWatch, type Source } from './cluster-watch';
-import { MovedSlots } from './moved-slots';
-import { RedisNode, type NodeOptions } from './node';
+import { addressOf, type ClusterView, ClusterWatch, hostOf, type Source } from './cluster-watch';
+import { type NodeOptions, RedisNode } from './node';
+
+const ADOPTIONS_IN_FLIGHT = 16;
+
+/**
+ * Adopts the epochs of a slot immediately after the slot has moved to another node. An epoch that is not adopted still
+ * names the run of the former node. If such a slot moved again, no server could tell whether the node in between has
+ * lost grants.
+ */
+class MovedSlots {
+  private readonly waiting = new Set<number>();
+  private running = 0;
+
+  constructor(
+    private readonly adopt: (slot: number) => Promise<void>,
+    private readonly onError: (error: Error) => void,
+  ) {}
+
+  add(slot: number): void {
+    this.waiting.add(slot);
+    if (this.running >= ADOPTIONS_IN_FLIGHT) return;
+    this.running += 1;
+    this.adoptWaiting()
+      .finally(() => (this.running -= 1))
+      .catch(this.onError);
+  }
+
+  private async adoptWaiting(): Promise<void> {
+    for (const slot of this.waiting) {
+      this.waiting.delete(slot);
+      await this.adopt(slot).catch((error: unknown) => {
+        // The slot has moved again, or the node takes no commands. The first command that needs the epoch tries again.
+        if (!(error instanceof StoreFailure)) this.onError(error as Error);
+      });
+    }
+  }
+}
 
 export interface ClusterOptions extends Omit<
   NodeOptions,

@@ -1,6 +1,6 @@
-import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-health';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-state';
 import { RedisConnection, type ConnectionOptions } from '../connection';
-import { epochScripts } from '../epochs/epoch-scripts';
+import { epochScripts } from '../epochs/scripts';
 import { Epochs, type EpochsOptions } from '../epochs/epochs';
 import { LEASE_LAYOUT } from '../buckets';
 

@@ -1,30 +1,27 @@
 import type { Clock } from '../../base/clock';
-import type { EntryStore } from '../../autocomplete/entry-store';
-import type { RecentsStore } from '../../autocomplete/recents-store';
+import type { EntryStore, RecentsStore } from '../../autocomplete/entry-store';
 import type { LeaseStore } from '../../leases/lease-store';
-import type { StoreHealth, StoreOperations } from '../../base/store-health';
+import type { StoreHealth, StoreOperations } from '../../base/store-state';
 import type { ClusterAddress, SentinelAddress, StoreAddress } from '../../base/redis-address';
 import { RedisCluster } from './cluster';
-import { ClusterNotifications } from './cluster-notifications';
+import { ClusterNotifications, Notifications, type NotificationsOptions } from './notifications';
 import type { CommandMeters } from '../command-meters';
-import type { Commands } from '../command-runner';
+import type { Commands } from '../runner';
 import { RedisConnection } from '../connection';
-import { singleEndpoint, tlsOptions, redisUserOptions, type Security } from '../endpoint';
-import type { Script } from '../operation';
-import { loadScripts } from '../../autocomplete/redis/entry-commands';
-import { entryScripts, RedisEntryStore } from '../../autocomplete/redis/entry-store';
+import { redisUserOptions, type Security, singleEndpoint, tlsOptions } from '../endpoint';
+import type { Script } from '../commands';
+import { loadScripts } from '../../autocomplete/redis/entry-replies';
+import { entryScripts, RedisEntryStore } from '../../autocomplete/redis/redis-entry-store';
 import { RedisNode, type NodeOptions } from './node';
-import { Notifications, type NotificationsOptions } from './notifications';
-import { leaseScripts, RedisLeaseStore } from '../../leases/redis/lease-store';
-import { recentsScripts, RedisRecentsStore } from '../../autocomplete/redis/recents-store';
-import { connectorFor } from './sentinel-connector';
-import { Sentinels } from './sentinels';
+import { leaseScripts, RedisLeaseStore } from '../../leases/redis/redis-lease-store';
+import { recentsScripts, RedisRecentsStore } from '../../autocomplete/redis/redis-recents';
+import { connectorFor, Sentinels } from './sentinels';
 
 export { CommandMeters } from '../command-meters';
 export type { Security } from '../endpoint';
 export { RedisPassword } from '../redis-password';
-export { NotPermitted } from '../node/rights';
-export { probeStore, type HostFinding } from '../store-probe';
+export { NotPermitted } from '../node/node-answers';
+export { probeStore, type HostFinding } from '../endpoint';
 
 export interface StoreOptions {
   readonly address: StoreAddress;

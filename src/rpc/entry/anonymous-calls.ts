@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { HoldfastError } from '../../base/errors';
-import { refusalHeaders } from '../refusal';
+import { refusalHeaders } from '../call-errors';
 
 /** A connection with calls that need no credential. */
 export interface AnonymousSource {

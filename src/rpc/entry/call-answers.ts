@@ -5,11 +5,10 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import type { CallMeters, MethodMeter } from './call-meters';
-import type { CallSpans } from './call-spans';
-import { traceparentOf } from '../../base/call-trace';
-import { REASON_TRAILER } from '../errors';
-import { incomingCall, sendHeaders } from './grpc-internals';
+import type { CallMeters, CallSpans, MethodMeter } from './call-meters';
+import { traceparentOf } from '../../base/meters';
+import { REASON_TRAILER } from '../call-errors';
+import { incomingCall, sendHeaders } from './grpc-js';
 
 type Status = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 

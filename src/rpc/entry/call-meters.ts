@@ -1,7 +1,22 @@
-import type { ServiceDefinition } from '@grpc/grpc-js';
-import { status } from '@grpc/grpc-js';
-import { Distribution } from '../../base/distribution';
-import { FailureCounts } from './failure-counts';
+import { type ServiceDefinition, status } from '@grpc/grpc-js';
+import type { Reason } from '../../base/errors';
+import { Distribution } from '../../base/meters';
+import { ERROR_TABLE } from '../call-errors';
+
+const REASONS = Object.keys(ERROR_TABLE) as Reason[];
+
+/** Counts failures by reason. Each reason has a count from the start: Prometheus sees no rise in a first sample. */
+export class FailureCounts {
+  private readonly counts = new Map<Reason, number>(REASONS.map((reason) => [reason, 0]));
+
+  add(reason: Reason): void {
+    this.counts.set(reason, (this.counts.get(reason) ?? 0) + 1);
+  }
+
+  all(): Iterable<readonly [Reason, number]> {
+    return this.counts;
+  }
+}
 
 /** Bounds of the times of calls: from an answer without the store to the longest wait (ms). */
 const BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
@@ -85,4 +100,24 @@ export class CallMeters {
   all(): Iterable<MethodMeter> {
     return this.methods.values();
   }
+}
+
+/** A unary call at its end. */
+export interface EndedCall {
+  readonly service: string;
+  readonly method: string;
+  /** The number of the status. */
+  readonly code: number;
+  /** The reason of the error. Undefined: the call has succeeded, or gRPC itself has ended the call. */
+  readonly reason: string | undefined;
+  /** The W3C trace context of the caller. */
+  readonly traceparent: string | undefined;
+  /** The arrival and the end of the call (ms, monotonic). */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Called at the end of each unary call. Must not throw. */
+export interface CallSpans {
+  ended(call: EndedCall): void;
 }

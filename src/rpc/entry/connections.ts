@@ -1,18 +1,170 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, type Http2Session, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { Metadata, status, type Server } from '@grpc/grpc-js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  Metadata,
+  type Server,
+  type ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  status,
+} from '@grpc/grpc-js';
 import { HoldfastError } from '../../base/errors';
-import { toCallStatus } from '../errors';
-import type { CallGate } from './call-gate';
+import type { Log } from '../../base/meters';
+import { timeSpan } from '../../base/text';
+import { type CallStatus, toCallStatus } from '../call-errors';
 import type { CutCause } from './call-meters';
-import { limitAge } from './connection-age';
-import { FirstFrames } from './first-frames';
-import { peerOf, watchSessions, type LetIn, type OnRefusedHandshake, type Peer } from './grpc-internals';
-import { IdleFrames } from './idle-frames';
-import { keepAlive, type KeepAliveTimes } from './keep-alive';
-import type { Log } from '../../base/log';
-import { OpenCalls } from './open-calls';
+import type { CallGate } from './gate';
+import {
+  incomingCall,
+  type LetIn,
+  type OnRefusedHandshake,
+  type Peer,
+  peerOf,
+  watchSessions,
+} from './grpc-js';
+import { FirstFrames, IdleFrames } from './idle-connections';
+
+/**
+ * The ages of connections differ by up to this part of the maximum age, so that many clients do not reconnect
+ * together.
+ */
+const JITTER = 0.1;
+/** A stream that waited at the gate has begun, or was refused, within this time (ms). */
+const GATE_MS = 1000;
+/** Calls that are not streams have at least this time to end (ms). */
+const LEAST_FAREWELL_MS = 60_000;
+
+export interface OldConnection {
+  /** Ends the streams of the connection that have begun. */
+  readonly endStreams: () => void;
+  /** Ends all calls, and cuts the connection. */
+  readonly cut: () => void;
+}
+
+/**
+ * Ends a connection that has reached `maxAgeMs`: announces the end, ends the streams, and lets all other calls
+ * finish. Cuts the connection after `maxAgeMs` more, and at least `LEAST_FAREWELL_MS`. The option
+ * grpc.max_connection_age_ms is not used, because it resets streams.
+ *
+ * The announcement is one GOAWAY with the id of the last accepted call, so the client repeats a call on its way on
+ * another connection. A first GOAWAY with the largest id would promise to serve that call, but nghttp2 drops all new
+ * streams after the first GOAWAY.
+ */
+export function limitAge(
+  session: ServerHttp2Session,
+  maxAgeMs: number,
+  { endStreams, cut }: OldConnection,
+): void {
+  const ageMs = maxAgeMs * (1 - JITTER + 2 * JITTER * Math.random());
+  const timers: NodeJS.Timeout[] = [];
+  const after = (ms: number, work: () => void): void => void timers.push(setTimeout(work, ms).unref());
+  after(ageMs, () => {
+    session.close();
+    endStreams();
+    after(GATE_MS, endStreams);
+    after(Math.max(maxAgeMs, LEAST_FAREWELL_MS), cut);
+  });
+  session.once('close', () => timers.forEach(clearTimeout));
+}
+
+interface KeepAliveTimes {
+  /** From the answer to a ping until the next ping. */
+  readonly timeMs: number;
+  /** From a ping until a connection without an answer counts as silent. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Pings the client of a connection, and calls `onLost` once if a ping stays unanswered. `problem` completes a sentence
+ * about the connection. The pings of grpc-js are not used, because a timeout there resets all streams with a code that
+ * clients do not retry.
+ *
+ * Node cannot ping a client that has announced the end of the connection (GOAWAY). Such a connection counts as lost
+ * after the time in which the pings would have found a lost connection. Otherwise the server could renew the leases of a
+ * vanished client for ever.
+ */
+export function keepAlive(
+  session: ServerHttp2Session,
+  { timeMs, timeoutMs }: KeepAliveTimes,
+  onLost: (problem: string) => void,
+): void {
+  let timer: NodeJS.Timeout;
+  let endTimer: NodeJS.Timeout | undefined;
+  let answered = true;
+  const ping = (): void => {
+    if (session.destroyed) return;
+    answered = false;
+    timer = setTimeout(expire, timeoutMs).unref();
+    session.ping(() => {
+      answered = true;
+      clearTimeout(timer);
+      if (!session.closed && !session.destroyed) wait();
+    });
+  };
+  // Timers run before reads. After a pause of this process an unread answer is read before setImmediate.
+  const expire = (): void =>
+    void setImmediate(() => {
+      if (!answered && !session.destroyed)
+        onLost(`left an HTTP/2 ping unanswered for ${timeSpan(timeoutMs)}`);
+    });
+  const endSoon = (): void => {
+    clearTimeout(timer);
+    const ms = timeMs + timeoutMs;
+    // A timer of its own, because the answer to an earlier ping stops the other timer.
+    endTimer = setTimeout(() => onLost(`was to end, as the client said ${timeSpan(ms)} ago`), ms).unref();
+  };
+  const wait = (): void => {
+    timer = setTimeout(ping, timeMs).unref();
+  };
+  session.once('goaway', endSoon);
+  session.once('close', () => {
+    clearTimeout(timer);
+    clearTimeout(endTimer);
+  });
+  wait();
+}
+
+interface Method {
+  readonly path: string;
+  /** Whether the server answers with a stream of messages. */
+  readonly responseStream: boolean;
+}
+
+class OpenCalls {
+  private readonly ofSession = new WeakMap<object, Map<ServerInterceptingCallInterface, Method>>();
+
+  /** An interceptor of grpc-js, which sees every call of the server. */
+  readonly interceptor = (method: Method, call: ServerInterceptingCallInterface): ServerInterceptingCall => {
+    const { stream } = incomingCall(call);
+    // A stream without a session is closed already.
+    if (stream.session !== undefined) {
+      const calls = this.callsOf(stream.session);
+      calls.set(call, method);
+      stream.on('close', () => calls.delete(call));
+    }
+    return call as ServerInterceptingCall;
+  };
+
+  /**
+   * Ends the calls of a connection for which there is a status. The handlers are informed immediately, even if no
+   * status can reach the client.
+   */
+  end(session: ServerHttp2Session, statusFor: (method: Method) => CallStatus | undefined): void {
+    for (const [call, method] of this.callsOf(session)) {
+      const status = statusFor(method);
+      if (status === undefined) continue;
+      call.sendStatus(status);
+      // grpc-js does not send a second status, but cancels the call for its handler.
+      call.sendStatus(status);
+    }
+  }
+
+  private callsOf(session: object): Map<ServerInterceptingCallInterface, Method> {
+    let calls = this.ofSession.get(session);
+    if (calls === undefined) this.ofSession.set(session, (calls = new Map()));
+    return calls;
+  }
+}
 
 /**
  * Client libraries refuse a call with longer headers themselves, and Node resets the call of any other client. Without the

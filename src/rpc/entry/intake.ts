@@ -2,10 +2,10 @@ import { constants } from 'node:http2';
 import type { ServerInterceptor } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock';
 import { HoldfastError } from '../../base/errors';
-import { toCallStatus } from '../errors';
-import { incomingCall, type IncomingCall } from './grpc-internals';
-import type { Log } from '../../base/log';
-import { MessageFraming } from './message-framing';
+import { toCallStatus } from '../call-errors';
+import { incomingCall, type IncomingCall } from './grpc-js';
+import type { Log } from '../../base/meters';
+import { MessageFraming } from './framing';
 import { defaultIntakeLimits, UnfinishedRequest, UnfinishedRequests, type IntakeLimits } from './unfinished';
 
 /** The bound of a request message, for all methods that have no bound of their own. No valid request is longer. */

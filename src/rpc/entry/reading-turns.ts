@@ -1,5 +1,5 @@
 import type { Http2Session } from 'node:http2';
-import { isWriting, setReading } from './grpc-internals';
+import { isWriting, setReading } from './grpc-js';
 
 /** A connection that delivers more calls in one turn of the event loop is busy. */
 const FEW_CALLS = 16;

@@ -3,11 +3,11 @@ import type { Reason } from '../../base/errors';
 import type { Access, ArrivingCall } from '../../access/access';
 import type { CallerCounts } from '../caller-counts';
 import type { PresentedCertificate } from '../../access/caller';
-import type { CallGateOptions } from './call-gate';
+import type { CallGateOptions } from './gate';
 import type { CallMeters } from './call-meters';
-import { traceOf, traceOfHeaders, type CallTrace } from '../../base/call-trace';
-import { REASON_TRAILER } from '../errors';
-import { peerCertificateOf, peerOf, type OnRefusedHandshake } from './grpc-internals';
+import { type CallTrace, traceOf, traceOfHeaders } from '../../base/meters';
+import { REASON_TRAILER } from '../call-errors';
+import { type OnRefusedHandshake, peerCertificateOf, peerOf } from './grpc-js';
 import type { OnRefused } from './intake';
 
 /** A call that no handler has. */

@@ -1,5 +1,15 @@
-import { fileOption, option, optional, type Option } from './option';
-import { accountName, count, filePath, insecureParts, issuerName, keySource } from './values';
+import {
+  accountName,
+  count,
+  fileOption,
+  filePath,
+  insecureParts,
+  issuerName,
+  keySource,
+  option,
+  type Option,
+  optional,
+} from './values';
 
 /** The settings that say who may call the server, and how much each caller may use. */
 export const accessOptions = {

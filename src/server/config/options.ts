@@ -1,14 +1,18 @@
 import { redisAddress, sentinelUser, storeAddress } from './redis-options';
 import { accessOptions } from './access-options';
-import { countOption, durationOption, fileOption, option, optional } from './option';
 import {
   byteCountOrAuto,
+  countOption,
+  durationOption,
   durationOrOff,
+  fileOption,
   flag,
   keyPrefix,
   listenAddress,
   names,
   oneOf,
+  option,
+  optional,
   tcpAddressOrOff,
 } from './values';
 

@@ -28,7 +28,7 @@ export function readDuration(text: string): number | undefined {
 }
 
 /** A duration in milliseconds. The bounds are written as durations, such as 500ms. */
-export function duration(from: string, to: string): z.ZodType<number, string> {
+function duration(from: string, to: string): z.ZodType<number, string> {
   const [min, max] = [readDuration(from) ?? NaN, readDuration(to) ?? NaN];
   return parsed(`a duration from ${from} to ${to}, such as 500ms, 30s, 2m or 1h`, (text) => {
     const ms = readDuration(text);
@@ -191,4 +191,62 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(
   words: Words,
 ): z.ZodType<Words[number], string> {
   return parsed<Words[number]>(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text));
+}
+
+/** One setting. Its value has the type T. The parser and docs/configuration.md are both made from these fields. */
+export interface Option<T> {
+  /** The environment variable. */
+  readonly name: `HOLDFAST_${string}`;
+  /** The default value, in the syntax of `format`. */
+  readonly default?: string;
+  /** The server does not start without a value. */
+  readonly required?: true;
+  /** The syntax of the value. */
+  readonly format: string;
+  /** The smallest and the largest value, for formats with bounds. */
+  readonly range?: string;
+  readonly example: string;
+  /** The effect of the setting, and when to change the value. */
+  readonly about: string;
+  readonly schema: z.ZodType<T, string>;
+}
+
+/** A setting with a default, or a required setting. Such a setting always has a value. */
+export function option<T>(
+  entry: Option<T> & ({ readonly default: string } | { readonly required: true }),
+): Option<T> {
+  return entry;
+}
+
+export function optional<T>(entry: Option<T>): Option<T | undefined> {
+  return entry;
+}
+
+interface DurationOption extends Omit<Option<number>, 'format' | 'range' | 'schema'> {
+  readonly default: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export function durationOption({ from, to, ...entry }: DurationOption): Option<number> {
+  return option({ ...entry, format: 'duration', range: `${from} to ${to}`, schema: duration(from, to) });
+}
+
+interface CountOption extends Omit<Option<number>, 'format' | 'range' | 'schema'> {
+  readonly default: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export function countOption({ from, to, ...entry }: CountOption): Option<number> {
+  return option({ ...entry, format: 'whole number', range: `${from} to ${to}`, schema: count(from, to) });
+}
+
+export function fileOption(
+  name: Option<string>['name'],
+  example: string,
+  about: string,
+  format = 'path of a PEM file',
+): Option<string | undefined> {
+  return optional({ name, format, example, about, schema: filePath() });
 }

@@ -1,8 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import type { MethodMeter } from '../../rpc/entry/call-meters';
-import type { FailureCounts } from '../../rpc/entry/failure-counts';
-import type { Labels, MetricDefinition, NumberSample } from './definition';
-import type { MetricSources } from './sources';
+import type { FailureCounts, MethodMeter } from '../../rpc/entry/call-meters';
+import type { Labels, MetricDefinition, MetricSources, NumberSample } from './sources';
 
 const METHOD_LABELS: Labels = {
   grpc_type: '`unary`, `client_stream`, `server_stream`, `bidi_stream`',

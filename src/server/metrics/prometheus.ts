@@ -1,9 +1,19 @@
-import { Registry, type Metric } from 'prom-client';
-import { callMetrics } from './call-metrics';
-import { MS, type DistributionSample, type Labels, type MetricDefinition } from './definition';
+import { type Metric, Registry } from 'prom-client';
+import { systemClock } from '../../base/clock';
 import { leaseMetrics } from '../../leases/lease-metrics';
+import { CommandMeters } from '../../redis/topology/open';
+import type { AdminPages } from '../admin';
+import { callMetrics } from './call-metrics';
 import { serverMetrics } from './server-metrics';
-import type { MetricSources } from './sources';
+import {
+  type DistributionSample,
+  EventLoopMeter,
+  type Labels,
+  type MetricDefinition,
+  type MetricSources,
+  MS,
+  QuarantineMeter,
+} from './sources';
 
 /** All metrics, in the order of docs/operations/metrics.md. */
 export const metrics: readonly MetricDefinition[] = [...callMetrics, ...leaseMetrics, ...serverMetrics];
@@ -81,4 +91,32 @@ function bucketLabels(bounds: readonly number[]): readonly Labels[] {
   const limits = [...texts, '+Inf'].map((le) => ({ le }));
   knownLimits.set(bounds, limits);
   return limits;
+}
+
+/** The sources of a server that has not started. */
+export function unmeasured(version: string): Omit<MetricSources, 'isReady'> {
+  return {
+    version,
+    calls: undefined,
+    permits: undefined,
+    sessions: undefined,
+    autocomplete: undefined,
+    indexes: undefined,
+    store: undefined,
+    certificates: { all: () => [] },
+    access: undefined,
+    commands: new CommandMeters(),
+    quarantine: new QuarantineMeter(systemClock),
+    eventLoop: new EventLoopMeter(),
+  };
+}
+
+export function metricsPage(metrics: Metrics): AdminPages {
+  return {
+    '/metrics': async () => ({
+      status: 200,
+      contentType: metrics.contentType,
+      body: await metrics.text(),
+    }),
+  };
 }

@@ -1,4 +1,4 @@
-import { MS, type MetricDefinition } from './definition';
+import { type MetricDefinition, MS } from './sources';
 
 const MICROSECONDS = 1e-6;
 

@@ -1,4 +1,4 @@
-import { BuildShares, BuildTurns } from '../../../src/autocomplete/loaded/build-turns';
+import { BuildShares, BuildTurns } from '../../../src/autocomplete/loaded/builds';
 
 const settle = () => new Promise(setImmediate);
 

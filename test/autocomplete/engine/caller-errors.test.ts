@@ -1,10 +1,8 @@
-import { Autocomplete } from '../../../src/autocomplete/autocomplete';
+import { Autocomplete, type AutocompleteEngine } from '../../../src/autocomplete/autocomplete';
 import { noMemoryForDictionary } from '../../../src/autocomplete/autocomplete-errors';
-import type { AutocompleteEngine } from '../../../src/autocomplete/autocomplete-engine';
-import type { EntryStore, Missing } from '../../../src/autocomplete/entry-store';
-import { DEFAULT_PROFILE } from '../../../src/autocomplete/limits';
-import type { RecentsStore } from '../../../src/autocomplete/recents-store';
-import { NO_WRITER } from '../../../src/autocomplete/quota/writer';
+import type { EntryStore, Missing, RecentsStore } from '../../../src/autocomplete/entry-store';
+import { DEFAULT_PROFILE } from '../../../src/autocomplete/suggestion';
+import { NO_WRITER } from '../../../src/autocomplete/quota/amount';
 import { StoreFailure } from '../../../src/base/errors';
 import { systemIdentities } from '../../../src/base/identities';
 import { ManualClock } from '../../support/manual-clock';

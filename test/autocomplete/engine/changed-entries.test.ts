@@ -1,4 +1,4 @@
-import { ChangedEntries } from '../../../src/autocomplete/loaded/changed-entries';
+import { ChangedEntries } from '../../../src/autocomplete/loaded/copy';
 
 test('counts a deletion as work, so that many deletions are not carried out on the main thread', () => {
   const changed = new ChangedEntries([]);

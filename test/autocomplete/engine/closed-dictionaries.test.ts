@@ -1,11 +1,11 @@
 import { CopySearch } from '../../../src/autocomplete/loaded/search';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
-import { LayerBuilds } from '../../../src/autocomplete/loaded/layer-builds';
+import { LayerBuilds } from '../../../src/autocomplete/loaded/builds';
 import { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
 import type { Entry } from '../../../src/autocomplete/suggestion';
 import { StoreFailure } from '../../../src/base/errors';
-import { IndexThread } from '../../../src/autocomplete/loaded/index-thread';
-import { ThreadLost } from '../../../src/base/task-thread';
+import { IndexThread } from '../../../src/autocomplete/loaded/thread-calls';
+import { ThreadLost } from '../../../src/base/thread';
 import { eventually } from '../../support/eventually';
 import { ManualClock, settled } from '../../support/manual-clock';
 import { ModelEntryStore } from '../../support/model-entry-store';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { EntryQuotas } from '../../../src/autocomplete/quota/entry-quotas';
-import { OwnedDictionaries } from '../../../src/autocomplete/quota/owned-dictionaries';
+import { EntryQuotas } from '../../../src/autocomplete/quota/quotas';
+import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
 import { HoldfastError } from '../../../src/base/errors';
 import { ManualClock } from '../../support/manual-clock';
 import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';

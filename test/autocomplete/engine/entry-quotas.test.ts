@@ -1,7 +1,7 @@
-import { EntryQuotas } from '../../../src/autocomplete/quota/entry-quotas';
-import { OwnedDictionaries } from '../../../src/autocomplete/quota/owned-dictionaries';
-import type { Writer } from '../../../src/autocomplete/quota/writer';
-import type { Quotas } from '../../../src/base/quotas';
+import { EntryQuotas } from '../../../src/autocomplete/quota/quotas';
+import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
+import type { Writer } from '../../../src/autocomplete/quota/amount';
+import type { Quotas } from '../../../src/base/accounts';
 import { ManualClock } from '../../support/manual-clock';
 import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
 

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
-import { foldCase } from '../../../src/autocomplete/text/case-folding';
-import { withoutMarks } from '../../../src/autocomplete/text/dropped-marks';
-import { fold } from '../../../src/autocomplete/text/fold';
+import { fold, foldCase, withoutMarks } from '../../../src/autocomplete/text/fold';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';
 
 /** The table of foldings has the characters of Unicode 17. A newer Node knows more characters. */

@@ -1,13 +1,13 @@
 import { systemClock } from '../../../src/base/clock';
-import { EntryCollector } from '../../../src/autocomplete/index/build/entry-collector';
-import { buildLayer } from '../../../src/autocomplete/index/build/layer-builder';
+import { EntryCollector } from '../../../src/autocomplete/index/build/collector';
+import { buildLayer } from '../../../src/autocomplete/index/build/builder';
 import { openLayer, ownMemory } from '../../../src/autocomplete/index/layer/layer-memory';
 import type { EntryChange } from '../../../src/autocomplete/entry-store';
-import { GenerationCopy } from '../../../src/autocomplete/loaded/generation-copy';
-import { HeldLayer } from '../../../src/autocomplete/loaded/held-layer';
+import { GenerationCopy } from '../../../src/autocomplete/loaded/copy';
+import { HeldLayer } from '../../../src/autocomplete/loaded/levels';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
-import type { LayerBuilds } from '../../../src/autocomplete/loaded/layer-builds';
-import { packRecord } from '../../../src/autocomplete/stored-record';
+import type { LayerBuilds } from '../../../src/autocomplete/loaded/builds';
+import { packRecord } from '../../../src/autocomplete/record';
 
 const PROFILE = { accents: 'kept', typos: true } as const;
 const CHANGED = 1000;

@@ -1,4 +1,4 @@
-import { LoadRate } from '../../../src/flow/load-rate';
+import { LoadRate } from '../../../src/flow/lanes';
 import { ManualClock } from '../../support/manual-clock';
 
 test('lets 101 loads begin together, and then one load every 5 ms', async () => {

@@ -1,11 +1,10 @@
 import { systemClock } from '../../../src/base/clock';
 import { CopySearch } from '../../../src/autocomplete/loaded/search';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
-import { LayerBuilds } from '../../../src/autocomplete/loaded/layer-builds';
-import { openIndexes } from '../../../src/autocomplete/loaded/open-indexes';
-import { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
+import { LayerBuilds } from '../../../src/autocomplete/loaded/builds';
+import { LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
 import type { Entry, MatchKind } from '../../../src/autocomplete/suggestion';
-import { unpackRecord } from '../../../src/autocomplete/stored-record';
+import { unpackRecord } from '../../../src/autocomplete/record';
 import { eventually } from '../../support/eventually';
 import { ModelEntryStore } from '../../support/model-entry-store';
 import { TestIndexThread } from '../../support/test-index-thread';

@@ -1,10 +1,9 @@
 import { systemClock } from '../../../src/base/clock';
-import { openIndexes } from '../../../src/autocomplete/loaded/open-indexes';
-import type { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
+import { type LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
 import type { Entry, MatchKind } from '../../../src/autocomplete/suggestion';
 import { LoadedDictionary } from '../../../src/autocomplete/loaded/loaded-dictionary';
-import { IndexThread } from '../../../src/autocomplete/loaded/index-thread';
-import { Slices } from '../../../src/flow/slices';
+import { IndexThread } from '../../../src/autocomplete/loaded/thread-calls';
+import { Slices } from '../../../src/flow/turns';
 import { eventually } from '../../support/eventually';
 import { ModelEntryStore } from '../../support/model-entry-store';
 

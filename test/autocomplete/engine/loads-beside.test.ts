@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from '../../../src/base/clock';
-import { collectorBytes } from '../../../src/autocomplete/index/build/build-memory';
+import { collectorBytes } from '../../../src/autocomplete/index/build/builder';
 import { CopySearch } from '../../../src/autocomplete/loaded/search';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
-import { LayerBuilds } from '../../../src/autocomplete/loaded/layer-builds';
+import { LayerBuilds } from '../../../src/autocomplete/loaded/builds';
 import {
   LoadedDictionaries,
   type LoadedDictionariesOptions,

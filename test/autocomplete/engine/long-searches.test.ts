@@ -1,6 +1,6 @@
 import { CopySearch } from '../../../src/autocomplete/loaded/search';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
-import { LayerBuilds } from '../../../src/autocomplete/loaded/layer-builds';
+import { LayerBuilds } from '../../../src/autocomplete/loaded/builds';
 import { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
 import { Work } from '../../../src/autocomplete/index/work';
 import type { AskedView, Entry } from '../../../src/autocomplete/suggestion';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { fold } from '../../../src/autocomplete/text/fold';
 import {
-  packForms,
   kindOf,
   markWords,
+  packForms,
   wantedKinds,
   wordPrefixAt,
 } from '../../../src/autocomplete/text/match';

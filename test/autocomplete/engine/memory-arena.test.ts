@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MemoryArena, type Block } from '../../../src/autocomplete/loaded/memory-arena';
+import { type Block, MemoryArena } from '../../../src/autocomplete/loaded/index-memory';
 
 const KIB = 1024;
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { planMerge, type LayerSize } from '../../../src/autocomplete/loaded/merge-plan';
+import { type LayerSize, planMerge } from '../../../src/autocomplete/loaded/merges';
 
 const FIRST_BYTES = 100;
 

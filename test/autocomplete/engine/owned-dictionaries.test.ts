@@ -1,4 +1,4 @@
-import { OwnedDictionaries } from '../../../src/autocomplete/quota/owned-dictionaries';
+import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
 import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
 
 const [ALICE, BOB] = ['token:alice', 'token:bob'];

@@ -1,5 +1,4 @@
-import { Autocomplete } from '../../../src/autocomplete/autocomplete';
-import type { NameReader } from '../../../src/autocomplete/autocomplete-engine';
+import { Autocomplete, type NameReader } from '../../../src/autocomplete/autocomplete';
 import type { EntryStore } from '../../../src/autocomplete/entry-store';
 import { systemIdentities } from '../../../src/base/identities';
 import { namesUnder } from '../../support/readable-names';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { rankRecents, suggestRecents } from '../../../src/autocomplete/recents-ranking';
+import { rankRecents, suggestRecents } from '../../../src/autocomplete/recents';
 import { MATCH_KINDS, type MatchKind, type Recent } from '../../../src/autocomplete/suggestion';
 import { DictionaryModel } from '../../support/dictionary-model';
 import { asExpected } from '../../support/dictionary-questions';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { fold } from '../../../src/autocomplete/text/fold';
-import { packForms, kindOf, wantedKinds } from '../../../src/autocomplete/text/match';
+import { kindOf, packForms, wantedKinds } from '../../../src/autocomplete/text/match';
 import { segments } from '../../../src/autocomplete/text/segments';
 import { MATCH_KINDS, type MatchKind, type Profile } from '../../../src/autocomplete/suggestion';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';

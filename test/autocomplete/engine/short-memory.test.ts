@@ -1,6 +1,5 @@
-import { openIndexes } from '../../../src/autocomplete/loaded/open-indexes';
-import type { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
-import { unpackRecord } from '../../../src/autocomplete/stored-record';
+import { type LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
+import { unpackRecord } from '../../../src/autocomplete/record';
 import type { Entry } from '../../../src/autocomplete/suggestion';
 import { eventually } from '../../support/eventually';
 import { ManualClock } from '../../support/manual-clock';

@@ -1,5 +1,5 @@
 import { noSuchDictionary, stateAfterChange } from '../../../src/autocomplete/autocomplete-errors';
-import { storeOverloaded, storeUnavailable } from '../../../src/base/store-errors';
+import { storeOverloaded, storeUnavailable } from '../../../src/base/store-state';
 
 describe('the state of a dictionary after a change', () => {
   it('is the state that was read', async () => {

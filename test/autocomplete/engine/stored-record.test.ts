@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MAX_RECORD_BYTES, packRecord, unpackRecord } from '../../../src/autocomplete/stored-record';
+import { MAX_RECORD_BYTES, packRecord, unpackRecord } from '../../../src/autocomplete/record';
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 });
 const record = fc.record({

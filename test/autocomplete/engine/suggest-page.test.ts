@@ -1,14 +1,16 @@
 import fc from 'fast-check';
-import type { RankedEntry, RankPosition, Ranking } from '../../../src/autocomplete/ranking';
-import { rankRecents } from '../../../src/autocomplete/recents-ranking';
-import { isPageStart, mergePage, rankAfter, type PageStart } from '../../../src/autocomplete/suggest-page';
 import {
-  MATCH_KINDS,
   type Entry,
+  MATCH_KINDS,
   type Profile,
+  type RankedEntry,
+  type Ranking,
+  type RankPosition,
   type Recent,
   type Suggestion,
 } from '../../../src/autocomplete/suggestion';
+import { rankRecents } from '../../../src/autocomplete/recents';
+import { isPageStart, mergePage, rankAfter, type PageStart } from '../../../src/autocomplete/suggest-page';
 import { kindsOf, recentOf, entryOf, textOf } from '../../support/dictionary-arbitraries';
 import { DictionaryModel, type Asked } from '../../support/dictionary-model';
 import { asExpected } from '../../support/dictionary-questions';

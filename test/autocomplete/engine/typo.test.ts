@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isTypo, typoMatch } from '../../../src/autocomplete/text/typo';
+import { isTypo, typoMatch } from '../../../src/autocomplete/text/match';
 
 /** The textbook algorithm of the optimal string alignment distance, which fills the whole matrix. */
 function distance(a: readonly string[], b: readonly string[]): number {

@@ -1,6 +1,5 @@
-import { DictionaryOwners } from '../../../src/autocomplete/quota/dictionary-owners';
-import { OwnedDictionaries } from '../../../src/autocomplete/quota/owned-dictionaries';
-import { UsageAccounts } from '../../../src/autocomplete/quota/usage-accounts';
+import { DictionaryOwners } from '../../../src/autocomplete/quota/quotas';
+import { OwnedDictionaries, UsageAccounts } from '../../../src/autocomplete/quota/usage';
 import { ManualClock } from '../../support/manual-clock';
 import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
 

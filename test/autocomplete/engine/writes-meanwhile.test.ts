@@ -1,6 +1,6 @@
 import type { Gap, Head, Write, Writes } from '../../../src/autocomplete/entry-store';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
-import type { Position } from '../../../src/autocomplete/loaded/position';
+import type { Position } from '../../../src/autocomplete/loaded/levels';
 import { WritesMeanwhile } from '../../../src/autocomplete/loaded/writes-meanwhile';
 import { ManualClock } from '../../support/manual-clock';
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuardedCommand } from '../../../src/cli/run/guarded-command';
 import type { StartMessage } from '../../../src/cli/run/protocol';
-import { sharedNow } from '../../../src/cli/run/shared-clock';
+import { sharedNow } from '../../../src/cli/run/processes';
 import {
   allProcesses,
   isRunning,

@@ -1,4 +1,4 @@
-import { HoldBound } from '../../../src/cli/run/hold-bound';
+import { HoldBound } from '../../../src/cli/run/under-lease';
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { FromLauncher, LaunchMessage } from '../../../src/cli/run/protocol';
-import { sharedNow } from '../../../src/cli/run/shared-clock';
+import { sharedNow } from '../../../src/cli/run/processes';
 import { allProcesses, isRunning, processState } from '../../support/cli/processes';
 import { eventually } from '../../support/eventually';
 import { ROOT } from '../../support/root';

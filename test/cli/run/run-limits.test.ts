@@ -1,4 +1,4 @@
-import { runLimits } from '../../../src/cli/run/run-limits';
+import { runLimits } from '../../../src/cli/run/under-lease';
 
 test('gives a quarter of the ttl to the command, and a tenth to the end of its processes', () => {
   expect(runLimits(10_000)).toEqual({ graceMs: 2500, marginMs: 1000 });

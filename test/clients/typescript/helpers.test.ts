@@ -1,7 +1,7 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import { deadline, duration, holdfastError } from '../../../clients/typescript';
 import { durationToMs } from '../../../clients/typescript/duration';
-import { encodeStatusDetails } from '../../../src/rpc/status-details';
+import { encodeStatusDetails } from '../../../src/rpc/call-errors';
 
 describe('duration()', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { CommandTurns } from '../../../src/flow/command-turns';
+import { CommandTurns } from '../../../src/flow/turns';
 import { settled } from '../../support/manual-clock';
 
 /** Pushes this many commands for each session. Returns the session of each begun command, in order. */

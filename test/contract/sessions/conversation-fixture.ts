@@ -4,16 +4,16 @@ import type {
   SessionCommand,
   SessionEvent,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { defaultLimits } from '../../../src/leases/limits';
+import { defaultLimits } from '../../../src/leases/lease';
 import { HoldfastError } from '../../../src/base/errors';
 import { defaultSessionLimits, type SessionLimits } from '../../../src/leases/sessions/session-requests';
 import { Sessions } from '../../../src/leases/sessions/sessions';
-import { FailureCounts } from '../../../src/rpc/entry/failure-counts';
-import { CommandTurns } from '../../../src/flow/command-turns';
+import { FailureCounts } from '../../../src/rpc/entry/call-meters';
+import { CommandTurns } from '../../../src/flow/turns';
 import { SessionCommands } from '../../../src/leases/service/session-commands';
 import {
-  SessionConversation,
   type ConversationParts,
+  SessionConversation,
 } from '../../../src/leases/service/session-conversation';
 import { lock } from '../../support/clients/session-commands';
 import { FakeCall } from '../../support/fake-call';

@@ -1,7 +1,7 @@
 import type { Call } from '../../../src/base/call';
-import type { LeaseEnd } from '../../../src/leases/expire-offset';
+import type { LeaseEnd } from '../../../src/leases/lease';
 import type { HoldStart, LeaseOwner, OwnedLease, ReleaseResult } from '../../../src/leases/lease-requests';
-import type { SessionLeases } from '../../../src/leases/session-leases';
+import type { SessionLeases } from '../../../src/leases/life';
 import { ALICE } from '../../support/fake-call';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';

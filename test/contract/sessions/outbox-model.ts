@@ -5,11 +5,11 @@ import type {
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { HoldfastError } from '../../../src/base/errors';
-import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/expire-offset';
-import { Heartbeats } from '../../../src/leases/heartbeats';
+import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/lease';
+import { Heartbeats } from '../../../src/leases/life';
 import { defaultSessionLimits, type SessionEvent } from '../../../src/leases/sessions/session-requests';
 import { SessionOutbox, type OutboxOptions } from '../../../src/leases/service/session-outbox';
-import { msToDuration } from '../../../src/rpc/times';
+import { msToDuration } from '../../../src/rpc/wire';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
 import { FakeSessionStream } from '../../support/fake-session-stream';

@@ -1,4 +1,4 @@
-import { expireOffsetMs } from '../../../src/leases/expire-offset';
+import { expireOffsetMs } from '../../../src/leases/lease';
 import { ms } from '../../support/clients/lease-client';
 import { lock } from '../../support/clients/session-commands';
 import { ConversationFixture } from './conversation-fixture';

@@ -1,6 +1,5 @@
-import { expireOffsetMs } from '../../../src/leases/expire-offset';
+import { expireOffsetMs, LOCK_LIMIT } from '../../../src/leases/lease';
 import { decodeLeaseId } from '../../../src/leases/lease-id';
-import { LOCK_LIMIT } from '../../../src/leases/limits';
 import type { AcquireReply } from '../../../src/leases/lease-store';
 import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';

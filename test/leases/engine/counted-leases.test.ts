@@ -1,8 +1,7 @@
-import { Account } from '../../../src/base/account';
+import { Account, NO_QUOTAS } from '../../../src/base/accounts';
 import { CallerUse } from '../../../src/base/callers';
-import { CountedLeases } from '../../../src/leases/counted-leases';
+import { CountedLeases } from '../../../src/leases/allowance';
 import { TimerQueue } from '../../../src/flow/timer-queue';
-import { NO_QUOTAS } from '../../../src/base/quotas';
 import { ManualClock } from '../../support/manual-clock';
 
 function started(maxWithoutQuota?: number) {

@@ -1,4 +1,4 @@
-import { expireOffsetMs } from '../../../src/leases/expire-offset';
+import { expireOffsetMs } from '../../../src/leases/lease';
 import type { CallRef, Finished, Granted } from '../../../src/leases/lease-store';
 import { answerWaiting, EngineFixture } from '../../support/engine-fixture';
 import { EMPTY_SNAPSHOT, grantedAt, waitingAt } from '../../support/fake-store';

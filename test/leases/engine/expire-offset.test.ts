@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { confirmedEnd, expireOffsetMs, hasOffsetPassed } from '../../../src/leases/expire-offset';
+import { confirmedEnd, expireOffsetMs, hasOffsetPassed } from '../../../src/leases/lease';
 
 const RHO = 0.0005;
 const DAY_MS = 86_400_000;

@@ -1,4 +1,4 @@
-import { Heartbeats } from '../../../src/leases/heartbeats';
+import { Heartbeats } from '../../../src/leases/life';
 import { ALICE } from '../../support/fake-call';
 import { grantedAt } from '../../support/fake-store';
 import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';

@@ -1,5 +1,4 @@
-import { parseLeaseId } from '../../../src/leases/lease-id';
-import { storedRequestId } from '../../../src/leases/stored-request-id';
+import { parseLeaseId, storedRequestId } from '../../../src/leases/lease-id';
 import { answerTouch, answerWaiting, EngineFixture, UNCHANGED } from '../../support/engine-fixture';
 import { ALICE, FakeCall } from '../../support/fake-call';
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';

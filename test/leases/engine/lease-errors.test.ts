@@ -5,8 +5,8 @@ import {
   draining,
   type Repeat,
   semaphoreInUse,
-  translateStoreFailure,
   tooManyWaiting,
+  translateStoreFailure,
 } from '../../../src/leases/lease-errors';
 import type { QueueSnapshot } from '../../../src/leases/lease-store';
 import { EMPTY_SNAPSHOT } from '../../support/fake-store';

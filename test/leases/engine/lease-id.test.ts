@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import type { Service } from '../../../src/leases/lease';
+import { MAX_LEASE_ID_CHARS, type Service } from '../../../src/leases/lease';
 import { decodeLeaseId, encodeLeaseId, type LeaseId } from '../../../src/leases/lease-id';
-import { MAX_LEASE_ID_CHARS } from '../../../src/leases/limits';
 import { MAX_NAME_BYTES } from '../../../src/base/names';
 import { systemIdentities } from '../../../src/base/identities';
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../../src/base/errors';
 import type { ResourceView, Service } from '../../../src/leases/lease';
 import { namesUnder, namesWhere } from '../../support/readable-names';
-import type { ReadableNames } from '../../../src/base/readable-names';
+import type { ReadableNames } from '../../../src/base/names';
 import type { ListRequest, ResourcePage } from '../../../src/leases/lease-requests';
 import type { ListStep } from '../../../src/leases/lease-store';
 import { EngineFixture, Pending } from '../../support/engine-fixture';

@@ -1,6 +1,5 @@
-import { Accounts } from '../../../src/base/accounts';
+import { Accounts, type Quotas } from '../../../src/base/accounts';
 import { encodeLeaseId, parseLeaseId } from '../../../src/leases/lease-id';
-import type { Quotas } from '../../../src/base/quotas';
 import { EngineFixture, UNCHANGED } from '../../support/engine-fixture';
 import { ALICE, FakeCall, type FakeCallOptions } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';

@@ -1,4 +1,4 @@
-import { Heartbeats } from '../../../src/leases/heartbeats';
+import { Heartbeats } from '../../../src/leases/life';
 import type { Renewed } from '../../../src/leases/lease-store';
 import { grantedAt, type Sent } from '../../support/fake-store';
 import { HeldLeaseFixture, type HeldLeaseSetting } from '../../support/held-lease-fixture';

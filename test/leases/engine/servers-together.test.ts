@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expireOffsetMs } from '../../../src/leases/expire-offset';
+import { expireOffsetMs } from '../../../src/leases/lease';
 import type { RevokeTarget } from '../../../src/leases/lease-store';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
 import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';

@@ -1,6 +1,4 @@
-import { expireOffsetMs } from '../../../src/leases/expire-offset';
-import type { HoldEvent } from '../../../src/leases/lease';
-import { LOCK_LIMIT } from '../../../src/leases/limits';
+import { expireOffsetMs, type HoldEvent, LOCK_LIMIT } from '../../../src/leases/lease';
 import {
   answerRenewal,
   answerTouch,

@@ -1,4 +1,4 @@
-import { expireOffsetMs } from '../../../src/leases/expire-offset';
+import { expireOffsetMs } from '../../../src/leases/lease';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
 import { answerTouch, EngineFixture, answerWaiting, type Pending } from '../../support/engine-fixture';
 import { ALICE, type FakeCallOptions } from '../../support/fake-call';

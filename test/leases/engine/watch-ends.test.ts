@@ -1,6 +1,5 @@
 import type { HoldfastError } from '../../../src/base/errors';
-import type { ResourceView } from '../../../src/leases/lease';
-import { LOCK_LIMIT } from '../../../src/leases/limits';
+import { LOCK_LIMIT, type ResourceView } from '../../../src/leases/lease';
 import { EngineFixture } from '../../support/engine-fixture';
 import { settled } from '../../support/manual-clock';
 import { answerWatch, cancelWatches, free, heldBy, holder } from '../../support/watched-views';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import type { Lease } from '../../../src/leases/lease';
-import type { ResourceView } from '../../../src/leases/lease';
-import { showSame } from '../../../src/leases/shown-change';
+import type { Lease, ResourceView } from '../../../src/leases/lease';
+import { showSame } from '../../../src/leases/watch-state';
 import { EngineFixture, type Pending } from '../../support/engine-fixture';
 import type { RecordedViews } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';

@@ -1,8 +1,7 @@
 import { HoldfastError } from '../../../src/base/errors';
 import type { LeaseOwner, OwnedLease } from '../../../src/leases/lease-requests';
-import { CommandCall } from '../../../src/leases/sessions/command-call';
-import { LeaseCommand } from '../../../src/leases/sessions/lease-command';
-import type { SessionLeases } from '../../../src/leases/session-leases';
+import { CommandCall, LeaseCommand } from '../../../src/leases/sessions/command';
+import type { SessionLeases } from '../../../src/leases/life';
 import type { CommandRights, SessionEvent } from '../../../src/leases/sessions/session-requests';
 import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';

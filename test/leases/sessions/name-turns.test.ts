@@ -1,4 +1,4 @@
-import { NameTurns } from '../../../src/flow/name-turns';
+import { NameTurns } from '../../../src/flow/waiting';
 
 describe('the turns of commands on one name', () => {
   test('a command begins after the answer to the command before, and not earlier', () => {

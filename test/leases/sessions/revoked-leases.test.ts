@@ -1,6 +1,6 @@
 import type { OwnedLease } from '../../../src/leases/lease-requests';
 import { ALICE } from '../../support/fake-call';
-import { RevokedLeases } from '../../../src/leases/sessions/revoked-leases';
+import { RevokedLeases } from '../../../src/leases/sessions/session';
 
 function lease(lastEnd: number): OwnedLease {
   return {

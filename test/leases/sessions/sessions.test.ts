@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HoldfastError } from '../../../src/base/errors';
 import type { LeaseOwner } from '../../../src/leases/lease-requests';
-import type { SessionLeases } from '../../../src/leases/session-leases';
+import type { SessionLeases } from '../../../src/leases/life';
 import { defaultSessionLimits, type CommandRights } from '../../../src/leases/sessions/session-requests';
 import type { Session } from '../../../src/leases/sessions/session';
 import { Sessions } from '../../../src/leases/sessions/sessions';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { openIndexes } from '../../../src/autocomplete/loaded/open-indexes';
-import type { LoadedDictionaries } from '../../../src/autocomplete/loaded/loaded-dictionaries';
+import { type LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
 import type { Profile } from '../../../src/autocomplete/suggestion';
 import { systemClock } from '../../../src/base/clock';
 import { entry, NOW, storedOf } from '../../support/dictionary-fixture';

@@ -1,4 +1,4 @@
-import { LOCK_LIMIT } from '../../../src/leases/limits';
+import { LOCK_LIMIT } from '../../../src/leases/lease';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tokenDigest } from '../../../src/access/bearer';
+import { tokenDigest } from '../../../src/access/credentials';
 import { AUDIENCE, ISSUER, IssuerServer, keySetText, sign, signingKey } from '../../access/issuer';
 import { KNOWN_KEY, OUTSIDER_TOKEN } from './refused-calls';
 

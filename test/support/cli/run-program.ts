@@ -1,10 +1,9 @@
 import { Writable } from 'node:stream';
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { EXIT, exitCodeOf } from '../../../src/cli/exit-codes';
-import { problemText } from '../../../src/cli/problem-text';
+import { EXIT, exitCodeOf, type Terminal, wantsColour } from '../../../src/cli/terminal';
+import { problemText } from '../../../src/cli/output';
 import { createProgram } from '../../../src/cli/program';
-import { wantsColour, type Terminal } from '../../../src/cli/terminal';
 
 export interface FakeTerminal {
   readonly env?: NodeJS.ProcessEnv;

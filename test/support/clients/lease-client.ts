@@ -8,7 +8,7 @@ import type {
   LossCause,
   MetadataUpdate,
 } from '../../../generated/typescript/holdfast/v1/lease';
-import { durationToMs } from '../../../src/rpc/times';
+import { durationToMs } from '../../../src/rpc/wire';
 import { HoldStream, type HoldCall } from './hold-stream';
 import { present, promised, type Method } from './unary-call';
 

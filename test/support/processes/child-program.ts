@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { ChildSupervisor, type ChildExit } from '../../../src/dev/child-supervisor';
+import { type ChildExit, ChildSupervisor } from '../../../src/dev/child-supervisor';
 import { eventually } from '../eventually';
 import { lifeline } from './lifeline';
 

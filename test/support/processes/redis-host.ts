@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRedisServer } from '../../../src/dev/redis-server';
+import { findRedisServer } from '../../../src/dev/find-redis';
 import { eventually } from '../eventually';
 import { ChildProgram } from './child-program';
 import { startRedisContainer } from './redis-container';

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { fetchPackages } from '../../../src/dev/apt-fetch';
+import { fetchPackages, machineName } from '../../../src/dev/debian-packages';
 import { runCommand } from '../../../src/dev/run-command';
-import { machineName } from '../../../src/dev/unpacked-folder';
 import { cached } from '../toolchains';
 
 export interface UnpackedProgram {

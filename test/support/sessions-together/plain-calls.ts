@@ -1,5 +1,4 @@
-import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/expire-offset';
-import type { Lease } from '../../../src/leases/lease';
+import { expireOffsetMs, type Lease, type LeaseEnd } from '../../../src/leases/lease';
 import type { Pending } from '../engine-fixture';
 import type { AskedRequest, KnownLease } from './asked-request';
 import type { Belief } from './beliefs';

@@ -7,7 +7,7 @@ import {
   type SessionEvent,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Timer } from '../../../src/base/clock';
-import { durationToMs } from '../../../src/rpc/times';
+import { durationToMs } from '../../../src/rpc/wire';
 import type { FakeCall } from '../fake-call';
 import type { ClientProcess } from './client-process';
 import { HeardStream } from './heard-stream';

@@ -1,14 +1,14 @@
 import type { Clock } from '../../../src/base/clock';
-import { defaultLimits } from '../../../src/leases/limits';
+import { defaultLimits } from '../../../src/leases/lease';
 import type { Session } from '../../../src/leases/sessions/session';
 import { defaultSessionLimits } from '../../../src/leases/sessions/session-requests';
 import { Sessions } from '../../../src/leases/sessions/sessions';
-import { FailureCounts } from '../../../src/rpc/entry/failure-counts';
-import { CommandTurns } from '../../../src/flow/command-turns';
+import { FailureCounts } from '../../../src/rpc/entry/call-meters';
+import { CommandTurns } from '../../../src/flow/turns';
 import { SessionCommands } from '../../../src/leases/service/session-commands';
 import {
-  SessionConversation,
   type ConversationParts,
+  SessionConversation,
 } from '../../../src/leases/service/session-conversation';
 import { EngineFixture } from '../engine-fixture';
 import { FakeCall } from '../fake-call';

@@ -1,4 +1,4 @@
-import { resourceKey, type Resource } from '../../../src/leases/lease';
+import { type Resource, resourceKey } from '../../../src/leases/lease';
 import type { ModelWorld, SentCommand } from '../model-store';
 import type { LeaseModel } from '../lease-model';
 import { speakerOf } from '../lease-model-resource';

@@ -1,5 +1,5 @@
-import { characterLength, codePointAt, isContinuation } from './utf8';
-import type { WorkMeter } from '../work-meter';
+import { characterLength, codePointAt, isContinuation } from './characters';
+import type { WorkMeter } from '../work';
 
 /**
  * The sorted beginnings of forms are a tree: the forms with the same first d characters are neighbours, and are a node of

@@ -1,4 +1,4 @@
-import type { WorkMeter } from '../work-meter';
+import type { WorkMeter } from '../work';
 
 /**
  * A tree of minima over a list of numbers. The first level is the list itself. Each element of a further level is the

@@ -1,8 +1,8 @@
-import type { CollectedRows } from './entry-collector';
+import type { CollectedRows } from './collector';
 import { fillIdTable } from '../layer/id-table';
 import type { EntryTable } from '../layer/layer';
 import { packedSizeAt } from '../layer/packed-entry';
-import type { WorkMeter } from '../work-meter';
+import type { WorkMeter } from '../work';
 
 /** Shorter ranges are copied byte by byte. A view of a range costs more than that. */
 const SHORT_BYTES = 64;

@@ -1,7 +1,7 @@
-import { hashId } from '../../../base/id-hash';
+import { hashId } from '../../../base/text';
 import type { EntryTable } from './layer';
 import { hasId, idLengthAt, idStart, type PackedEntries } from './packed-entry';
-import type { WorkMeter } from '../work-meter';
+import type { WorkMeter } from '../work';
 
 /**
  * A hash table from entry ids to numbers of entries: ranks of an entry table, or rows of a collector. A place holds the

@@ -1,7 +1,8 @@
-import { isDead, NONE_DEAD, withDead, type DeadSet } from './dead-set';
+import { unpackRecordAt } from '../../record';
+import type { Entry } from '../../suggestion';
 import { rankOfId } from './id-table';
-import type { EntryTable, Layer } from './layer';
-import { entryIdBytesAt } from './packed-entry';
+import { type DeadSet, type EntryTable, isDead, type Layer, NONE_DEAD, withDead } from './layer';
+import { entryIdBytesAt, idLengthAt, idStart, packedSizeAt, recordStart } from './packed-entry';
 
 /** A layer, and its dead ranks: the entries of these ranks are deleted or in a newer layer. */
 export interface ViewLayer {
@@ -63,4 +64,52 @@ function* replacedIds(newLayer: Layer | undefined, removedIds: readonly Uint8Arr
   for (let rank = 0; rank < (newLayer?.count ?? 0); rank += 1) {
     if (newLayer) yield entryIdBytesAt(newLayer, rank);
   }
+}
+
+/** An entry of an index. */
+export interface IndexedEntry extends Entry {
+  readonly selectionCount: number;
+  /** Weight plus selections. */
+  readonly score: number;
+  readonly foldedText: string;
+}
+
+/** Buffers over the bytes of a table. A new Buffer for each entry would take most of the time of a search. */
+interface TableBuffers {
+  readonly forms: Buffer;
+  readonly entries: Buffer;
+}
+
+const known = new WeakMap<EntryTable, TableBuffers>();
+
+export function readEntry(table: EntryTable, rank: number): IndexedEntry {
+  const { forms, entries } = buffersOf(table);
+  const at = table.entryAt[rank] as number;
+  const form = table.formsAt[rank] as number;
+  const score = table.scores[rank] as number;
+  const record = unpackRecordAt(entries, recordStart(entries, at), at + packedSizeAt(entries, at));
+  return {
+    entryId: entries.toString('utf8', idStart(at), idStart(at) + idLengthAt(entries, at)),
+    text: record.text,
+    aliases: record.aliases,
+    weight: record.weight,
+    payload: record.payload,
+    selectionCount: score - record.weight,
+    score,
+    foldedText: forms.toString('utf8', form, table.forms.indexOf(0, form)),
+  };
+}
+
+function buffersOf(table: EntryTable): TableBuffers {
+  let buffers = known.get(table);
+  if (buffers === undefined) {
+    buffers = { forms: bufferOver(table.forms), entries: bufferOver(table.entries) };
+    known.set(table, buffers);
+  }
+  return buffers;
+}
+
+/** A Buffer with the same memory. */
+export function bufferOver(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

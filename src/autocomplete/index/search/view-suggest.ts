@@ -1,13 +1,11 @@
 import { MATCH_KINDS, type MatchKind } from '../../suggestion';
-import { isDead } from '../layer/dead-set';
-import { isSuffixIndex, type Layer } from '../layer/layer';
+import { isDead, isSuffixIndex, type Layer } from '../layer/layer';
 import { compareEntries } from '../layer/packed-entry';
 import { SmallLayerSearch } from './plain-search';
-import { numberOf, type KindNumber, type Query } from './query';
-import { firstRankAfter, formOf } from './rank-place';
-import { readEntry, type IndexedEntry } from '../layer/read-entry';
+import { type KindNumber, numberOf, type Query } from './query';
+import { firstRankAfter, formOf } from './places';
+import { type EntryPlace, type IndexedEntry, readEntry, type View, type ViewLayer } from '../layer/view';
 import { SuffixSearch } from './suffix-search';
-import type { EntryPlace, View, ViewLayer } from '../layer/view';
 import { STEPS, type Work } from '../work';
 
 /*

@@ -1,7 +1,6 @@
-import { EqualGroups } from './equal-groups';
-import { KeySorter } from './key-sorter';
-import type { StartReader } from '../build/start-readers';
-import type { WorkMeter } from '../work-meter';
+import { EqualGroups, KeySorter } from './key-sorter';
+import type { StartReader } from '../build/starts';
+import type { WorkMeter } from '../work';
 
 /** Every suffix is compared to this depth at least (bytes). Names and titles rarely have so much in common. */
 export const FIXED_DEPTH = 64;

@@ -1,7 +1,7 @@
-import type { CollectedRows } from '../build/entry-collector';
+import type { CollectedRows } from '../build/collector';
 import { compareForms, compareIds } from '../layer/packed-entry';
 import { sortForms } from './suffix-sort';
-import type { WorkMeter } from '../work-meter';
+import type { WorkMeter } from '../work';
 
 /** Fewer entries are sorted by comparison. The radix sort needs a table of all digits. */
 const MIN_RADIX_LENGTH = 4096;

@@ -1,4 +1,4 @@
--- The time arguments of `runTimed` (src/redis/command-runner.ts), which are the last arguments.
+-- The time arguments of `runTimed` (src/redis/runner.ts), which are the last arguments.
 --
 -- @include dictionary.lua
 

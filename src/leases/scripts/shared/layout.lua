@@ -187,7 +187,7 @@ end
 -- @field p identity        the identity that the client has proven; absent without authentication. Only a caller with this
 --                          identity may renew and release the lease
 -- @field u client_request_id   the request id that the client has sent; absent without an identity, because then the request is
---                          stored under this id (src/leases/stored-request-id.ts)
+--                          stored under this id (src/leases/lease-id.ts)
 --
 -- The state determines the place of the request (layout.lua). Fencing tokens and tickets only rise.
 local WAITING = 'W'

@@ -66,7 +66,7 @@ local function watching_servers()
 end
 
 -- Tells the servers with watches that something has changed that watches show: the hint has the nil UUID in place of a
--- request id (src/leases/redis/hints.ts). A lost hint costs at most a second, because these servers also read the resource
+-- request id (src/leases/redis/redis-lease-store.ts). A lost hint costs at most a second, because these servers also read the resource
 -- every second.
 -- @rare
 local function tell_watchers()

@@ -1,4 +1,4 @@
--- Makes a reply with the header of every guarded script and of lease-inspect. src/redis/guarded-reply.ts
+-- Makes a reply with the header of every guarded script and of lease-inspect. src/redis/commands.ts
 -- reads the header.
 --
 -- word       the outcome, or the reason why the script did nothing

@@ -1,5 +1,4 @@
-import { collectorBytes, sortBytes } from '../../../../src/autocomplete/index/build/build-memory';
-import { buildLayer } from '../../../../src/autocomplete/index/build/layer-builder';
+import { buildLayer, collectorBytes, sortBytes } from '../../../../src/autocomplete/index/build/builder';
 import { ownMemory } from '../../../../src/autocomplete/index/layer/layer-memory';
 import { collect, type TestEntry } from '../../../support/collected-entries';
 

@@ -1,9 +1,4 @@
-import {
-  classOf,
-  LETTER_OR_DIGIT,
-  MARK,
-  OTHER,
-} from '../../../../src/autocomplete/index/build/character-classes';
+import { classOf, LETTER_OR_DIGIT, MARK, OTHER } from '../../../../src/autocomplete/index/build/characters';
 
 test('classifies each code point of Unicode as a letter or digit, as a mark, or as neither', () => {
   const wrong: string[] = [];

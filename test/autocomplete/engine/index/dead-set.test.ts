@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isDead, NONE_DEAD, withDead } from '../../../../src/autocomplete/index/layer/dead-set';
+import { isDead, NONE_DEAD, withDead } from '../../../../src/autocomplete/index/layer/layer';
 
 const ranks = fc.array(fc.oneof(fc.nat(20), fc.nat(200_000), fc.constantFrom(32_767, 32_768)), {
   maxLength: 8,

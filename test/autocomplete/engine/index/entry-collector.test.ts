@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { fold } from '../../../../src/autocomplete/text/fold';
-import { EntryCollector } from '../../../../src/autocomplete/index/build/entry-collector';
-import { FormWriter } from '../../../../src/autocomplete/index/build/form-writer';
-import { buildTable } from '../../../../src/autocomplete/index/build/layer-builder';
+import { EntryCollector, FormWriter } from '../../../../src/autocomplete/index/build/collector';
+import { buildTable } from '../../../../src/autocomplete/index/build/builder';
 import { entryIdBytesAt, recordAt } from '../../../../src/autocomplete/index/layer/packed-entry';
-import { unpackRecord } from '../../../../src/autocomplete/stored-record';
+import { unpackRecord } from '../../../../src/autocomplete/record';
 import { collect, recordOf, type TestEntry } from '../../../support/collected-entries';
 import { anyText, scriptText } from '../../../support/scripts-of-the-world';
 

@@ -1,9 +1,9 @@
-import { hashId } from '../../../../src/base/id-hash';
+import { hashId } from '../../../../src/base/text';
 import { fillIdTable, placesFor, rankOfId } from '../../../../src/autocomplete/index/layer/id-table';
 import type { EntryTable } from '../../../../src/autocomplete/index/layer/layer';
-import { buildTable } from '../../../../src/autocomplete/index/build/layer-builder';
+import { buildTable } from '../../../../src/autocomplete/index/build/builder';
 import { packedSize, writePackedEntry } from '../../../../src/autocomplete/index/layer/packed-entry';
-import { WorkMeter } from '../../../../src/autocomplete/index/work-meter';
+import { WorkMeter } from '../../../../src/autocomplete/index/work';
 import { collect } from '../../../support/collected-entries';
 
 const utf8 = (text: string): Buffer => Buffer.from(text);

@@ -1,5 +1,5 @@
 import { KeySorter } from '../../../../src/autocomplete/index/sort/key-sorter';
-import { WorkMeter } from '../../../../src/autocomplete/index/work-meter';
+import { WorkMeter } from '../../../../src/autocomplete/index/work';
 
 /** A number below `range` without pattern, for each index. */
 const scattered = (index: number, range: number): number => ((index * 2_654_435_761) % 4_294_967_291) % range;

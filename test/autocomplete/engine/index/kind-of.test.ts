@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { fold } from '../../../../src/autocomplete/text/fold';
-import { kindOfEntry } from '../../../../src/autocomplete/index/search/kind-of';
-import { ABSENT, numberOf, queryOf, UNWANTED } from '../../../../src/autocomplete/index/search/query';
+import {
+  ABSENT,
+  kindOfEntry,
+  numberOf,
+  queryOf,
+  UNWANTED,
+} from '../../../../src/autocomplete/index/search/query';
 import { kindOf, packForms, wantedKinds } from '../../../../src/autocomplete/text/match';
 import { MATCH_KINDS, type MatchKind } from '../../../../src/autocomplete/suggestion';
 import { layerOf } from '../../../support/collected-entries';

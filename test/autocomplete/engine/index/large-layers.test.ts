@@ -1,8 +1,8 @@
 import { fold } from '../../../../src/autocomplete/text/fold';
 import { isSuffixIndex, type Layer } from '../../../../src/autocomplete/index/layer/layer';
 import { queryOf } from '../../../../src/autocomplete/index/search/query';
-import { EMPTY_VIEW, viewWith, type View } from '../../../../src/autocomplete/index/layer/view';
-import { list } from '../../../../src/autocomplete/index/search/view-list';
+import { EMPTY_VIEW, type View, viewWith } from '../../../../src/autocomplete/index/layer/view';
+import { list } from '../../../../src/autocomplete/index/search/list';
 import { suggest, type PageStart } from '../../../../src/autocomplete/index/search/view-suggest';
 import { Work } from '../../../../src/autocomplete/index/work';
 import { kindOf, packForms, wantedKinds } from '../../../../src/autocomplete/text/match';

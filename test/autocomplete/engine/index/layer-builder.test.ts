@@ -3,11 +3,11 @@ import { fold } from '../../../../src/autocomplete/text/fold';
 import { commonOf, markOf, nextMarkOf, sizeOf } from '../../../../src/autocomplete/index/build/branches';
 import { rankOfId } from '../../../../src/autocomplete/index/layer/id-table';
 import {
-  isSuffixIndex,
   type EntryTable,
+  isSuffixIndex,
   type SuffixIndex,
 } from '../../../../src/autocomplete/index/layer/layer';
-import { buildLayer, buildTable } from '../../../../src/autocomplete/index/build/layer-builder';
+import { buildLayer, buildTable } from '../../../../src/autocomplete/index/build/builder';
 import { openLayer, sizeOfLayer } from '../../../../src/autocomplete/index/layer/layer-memory';
 import { entryIdBytesAt, recordAt } from '../../../../src/autocomplete/index/layer/packed-entry';
 import { markWords } from '../../../../src/autocomplete/text/match';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { ByteSearch, NOT_FOUND, OUT_OF_WORK } from '../../../../src/autocomplete/index/search/byte-search';
-import { endOfEqualForms } from '../../../../src/autocomplete/index/search/equal-forms';
-import { LowestPositions } from '../../../../src/autocomplete/index/search/lowest-positions';
-import { LowestRanks } from '../../../../src/autocomplete/index/search/lowest-ranks';
-import { firstRankAfter, formOf, rankAt } from '../../../../src/autocomplete/index/search/rank-place';
-import { readEntry } from '../../../../src/autocomplete/index/layer/read-entry';
+import { ByteSearch, NOT_FOUND, OUT_OF_WORK } from '../../../../src/autocomplete/index/search/plain-search';
+import { endOfEqualForms } from '../../../../src/autocomplete/index/search/list';
+import { LowestPositions } from '../../../../src/autocomplete/index/search/intervals';
+import { LowestRanks } from '../../../../src/autocomplete/index/search/suffix-search';
+import { firstRankAfter, formOf, rankAt } from '../../../../src/autocomplete/index/search/places';
+import { readEntry } from '../../../../src/autocomplete/index/layer/view';
 import { Work } from '../../../../src/autocomplete/index/work';
 import { indexOf, layerOf, someEntries } from '../../../support/collected-entries';
 

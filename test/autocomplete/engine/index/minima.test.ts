@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { fillMinima, minimaLengths, rangeMinimum } from '../../../../src/autocomplete/index/build/minima';
-import { WorkMeter } from '../../../../src/autocomplete/index/work-meter';
+import { WorkMeter } from '../../../../src/autocomplete/index/work';
 
 function levelsOver(list: Uint32Array): Uint32Array[] {
   const levels = [

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { sortGroups } from '../../../../src/autocomplete/index/sort/prefix-doubling';
+import { sortForms, sortGroups, sortSuffixes } from '../../../../src/autocomplete/index/sort/suffix-sort';
 import { FIXED_DEPTH, PrefixSort } from '../../../../src/autocomplete/index/sort/prefix-sort';
-import { CharacterStarts } from '../../../../src/autocomplete/index/build/start-readers';
-import { sortForms, sortSuffixes } from '../../../../src/autocomplete/index/sort/suffix-sort';
-import { WorkMeter } from '../../../../src/autocomplete/index/work-meter';
+import { CharacterStarts } from '../../../../src/autocomplete/index/build/starts';
+import { WorkMeter } from '../../../../src/autocomplete/index/work';
 
 const bytesOf = (forms: readonly string[]): Uint8Array =>
   Buffer.from(forms.map((form) => `${form}\0`).join(''));

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import type { EntryTable } from '../../../../src/autocomplete/index/layer/layer';
-import { buildTable } from '../../../../src/autocomplete/index/build/layer-builder';
+import { buildTable, updateTable } from '../../../../src/autocomplete/index/build/builder';
 import { rankOfId } from '../../../../src/autocomplete/index/layer/id-table';
 import { openLayer } from '../../../../src/autocomplete/index/layer/layer-memory';
 import { entryIdBytesAt } from '../../../../src/autocomplete/index/layer/packed-entry';
-import { updateTable } from '../../../../src/autocomplete/index/build/table-update';
 import { collect, someEntries, type TestEntry } from '../../../support/collected-entries';
 
 const tableOf = (entries: readonly TestEntry[]): EntryTable => buildTable(collect(entries));

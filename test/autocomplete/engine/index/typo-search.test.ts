@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { EditRows, MATCHES, UNDECIDED } from '../../../../src/autocomplete/index/search/edit-rows';
+import { EditRows, MATCHES, typoIntervals, UNDECIDED } from '../../../../src/autocomplete/index/search/typos';
 import { queryOf } from '../../../../src/autocomplete/index/search/query';
-import { typoIntervals } from '../../../../src/autocomplete/index/search/typo-intervals';
 import { Work } from '../../../../src/autocomplete/index/work';
-import { allowedEdits, isTypo } from '../../../../src/autocomplete/text/typo';
+import { allowedEdits, isTypo } from '../../../../src/autocomplete/text/match';
 import { indexOf } from '../../../support/collected-entries';
 
 /** Few characters, so that many are equal. Some have the same mark (branches.ts). */

@@ -4,7 +4,7 @@ import {
   characterLength,
   codePointAt,
   isContinuation,
-} from '../../../../src/autocomplete/index/build/utf8';
+} from '../../../../src/autocomplete/index/build/characters';
 
 const wellFormed = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 });
 

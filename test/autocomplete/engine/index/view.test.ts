@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { findEntry, entryCount } from '../../../../src/autocomplete/index/layer/view';
-import { list } from '../../../../src/autocomplete/index/search/view-list';
+import { entryCount, findEntry, readEntry } from '../../../../src/autocomplete/index/layer/view';
+import { list } from '../../../../src/autocomplete/index/search/list';
 import { suggest } from '../../../../src/autocomplete/index/search/view-suggest';
-import { readEntry } from '../../../../src/autocomplete/index/layer/read-entry';
 import { Work } from '../../../../src/autocomplete/index/work';
 import { kindsOf, profileOf, scripts, textOf } from '../../../support/dictionary-arbitraries';
 import {

@@ -7,7 +7,7 @@ import {
   type ConnectOptions,
 } from '../../../../clients/typescript';
 import { LockServiceService } from '../../../../generated/typescript/holdfast/v1/lock_service';
-import { tokenDigest } from '../../../../src/access/bearer';
+import { tokenDigest } from '../../../../src/access/credentials';
 import { InProcessServer } from '../../../end-to-end/in-process-server';
 import { Authority } from '../../../support/certificates';
 import { closeAll } from '../../../support/close-all';

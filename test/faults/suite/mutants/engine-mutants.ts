@@ -33,12 +33,12 @@ export const engineMutants = {
     about: 'a delayed grant is delivered with an offset that counts from its delivery',
     patches: [
       {
-        file: 'src/leases/expire-offset.js',
+        file: 'src/leases/lease.js',
         find: 'return from + expireOffsetMs(from, end) <= now;',
         replace: 'return false;',
       },
       {
-        file: 'src/leases/granted-lease.js',
+        file: 'src/leases/lease-id.js',
         find: 'end: granted,',
         replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs },',
       },
@@ -107,7 +107,7 @@ export const engineMutants = {
     about: 'of two calls of a request on one server, the call whose reply is handled last gets the lease',
     patches: [
       {
-        file: 'src/leases/moments.js',
+        file: 'src/leases/wait-queue.js',
         find: 'return known === undefined || confirmedAt > known.since;',
         replace: 'return true;',
       },

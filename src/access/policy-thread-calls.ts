@@ -1,6 +1,0 @@
-import type { PolicyContent, PolicyProblems } from './policy-text';
-
-/** The calls of the thread that reads policy files: YAML of 256 KiB takes tens of milliseconds. */
-export interface PolicyThreadCalls {
-  readPolicy: { takes: string; answers: PolicyContent | PolicyProblems };
-}

@@ -1,0 +1,91 @@
+import type { Clock } from '../base/clock';
+import { HoldfastError } from '../base/errors';
+import { FairQueue } from './fair-queue';
+
+/** Bounds the work that is in progress, for each connection and for all together. */
+export class Slots {
+  private count = 0;
+  private readonly ofConnection = new WeakMap<object, number>();
+
+  constructor(
+    private readonly max: number,
+    private readonly maxOfConnection: number,
+  ) {}
+
+  /** Rejects with OVERLOADED, and does not begin, above a bound. */
+  async use<T>(connection: object, work: () => Promise<T>): Promise<T> {
+    const count = this.ofConnection.get(connection) ?? 0;
+    if (this.count >= this.max || count >= this.maxOfConnection) {
+      throw new HoldfastError(
+        'OVERLOADED',
+        'this server checks too many new credentials at present: nothing was done; try again later',
+      );
+    }
+    this.change(connection, 1);
+    try {
+      return await work();
+    } finally {
+      this.change(connection, -1);
+    }
+  }
+
+  private change(connection: object, by: 1 | -1): void {
+    this.count += by;
+    this.ofConnection.set(connection, (this.ofConnection.get(connection) ?? 0) + by);
+  }
+}
+
+/** As Slots, but runs at most `atOnce` tasks at a time, and serves the connections in turn. */
+export class FairSlots {
+  private readonly waiting = new FairQueue<() => void>();
+  private runningCount = 0;
+
+  constructor(
+    private readonly slots: Slots,
+    private readonly atOnce: number,
+  ) {}
+
+  /** Rejects with OVERLOADED, and does not begin, above a bound. */
+  use<T>(connection: object, work: () => Promise<T>): Promise<T> {
+    return this.slots.use(connection, () => this.inTurn(connection, work));
+  }
+
+  private async inTurn<T>(connection: object, work: () => Promise<T>): Promise<T> {
+    if (this.runningCount < this.atOnce) this.runningCount += 1;
+    // The task that ends calls `begin`, so this task takes its place.
+    else await new Promise<void>((begin) => this.waiting.push(connection, begin));
+    try {
+      return await work();
+    } finally {
+      const begin = this.waiting.shift();
+      if (begin === undefined) this.runningCount -= 1;
+      else begin();
+    }
+  }
+}
+
+/** How many loads may begin together after a pause. */
+const BURST = 100;
+/** The time between two loads after that (ms). */
+const INTERVAL_MS = 5;
+
+/** Bounds the loads of all dictionaries, because each load takes time of the store and of a thread: 200 in a second. */
+export class LoadRate {
+  /** When the next load may begin without a burst (ms, monotonic clock). */
+  #nextAt = -Infinity;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** False: a load must wait now. */
+  get isFree(): boolean {
+    return this.#nextAt <= this.clock.now();
+  }
+
+  /** Resolves when a load may begin. */
+  async pass(): Promise<void> {
+    const now = this.clock.now();
+    const at = Math.max(this.#nextAt, now - BURST * INTERVAL_MS);
+    this.#nextAt = at + INTERVAL_MS;
+    if (at > now) await new Promise<void>((resolve) => this.clock.after(at - now, resolve));
+  }
+}

@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Clock } from '../base/clock';
+import { StoreFailure } from '../base/errors';
+import type { Priority } from '../flow/fair-queue';
+import type { CommandMeter } from './command-meters';
+import type { Redirection } from './failure-class';
+import type { AnsweringNode } from './node/confirmations';
+import type { Reply } from './writer';
+
+/** The next step that a script asks of its server: none, touch the resource, or check the epochs of the node. */
+export type FollowUp = 'none' | 'touch' | 'check-epochs';
+
+/**
+ * The reply of a guarded script. Every such reply begins with the same header (scripts/shared/reply.lua). No other file
+ * reads the header by position.
+ */
+export interface GuardedReply {
+  /** The outcome, or the reason why the script did nothing. */
+  readonly word: string;
+  readonly followUp: FollowUp;
+  /**
+   * News of requests of this server, besides the answer to the command. Mostly empty. A text is the id of a request to
+   * recheck; a list is a direct grant.
+   */
+  readonly news: readonly Reply[];
+  /** Redis's time when the script ran (ms). */
+  readonly redisTimeMs: number;
+  /** How long grants still pause (ms); 0: they do not pause. */
+  readonly pauseMs: number;
+  /** The values after the header. The word decides their meaning. */
+  readonly values: readonly Reply[];
+  /** When the command of this reply was sent, by the monotonic clock (ms). */
+  readonly sentAt: number;
+  /** True: the command was sent before too, and the earlier reply with its news may be lost. */
+  readonly isRepeated: boolean;
+}
+
+/** True for news that is a direct grant. */
+export function isGrant(news: Reply): boolean {
+  return Array.isArray(news);
+}
+
+const HEADER_LENGTH = 5;
+const FOLLOW_UPS: Readonly<Record<string, FollowUp>> = { 1: 'touch', 2: 'check-epochs' };
+
+/** Undefined: the reply has no header, so no script of this version has answered. */
+export function readGuardedReply(
+  reply: unknown,
+  sentAt: number,
+  isRepeated = false,
+): GuardedReply | undefined {
+  if (!Array.isArray(reply) || reply.length < HEADER_LENGTH) return undefined;
+  const [word, followUp, news, timeUs, pauseUs] = reply as Reply[];
+  return {
+    word: word as string,
+    followUp: FOLLOW_UPS[followUp as string] ?? 'none',
+    news: news as Reply[],
+    redisTimeMs: Number(timeUs) / 1000,
+    pauseMs: Number(pauseUs) / 1000,
+    values: reply.slice(HEADER_LENGTH) as Reply[],
+    sentAt,
+    isRepeated,
+  };
+}
+
+/** Keeps a script from running on the wrong run of Redis, or too late. See docs/design/epochs.md. */
+export interface EpochGuard {
+  /**
+   * Returns the epoch arguments of a script that is sent now over the present connection. With these arguments, the
+   * script does nothing if it runs after `deadline`. Undefined: the script must not be sent over this connection.
+   */
+  epochArguments(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined;
+  /**
+   * Undefined: the reply counts. Otherwise the script did nothing or its outcome is in doubt, and the promise says how
+   * the operation continues.
+   */
+  epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined;
+}
+
+/**
+ * `in doubt`: the script granted, and should not have granted. `without grants`: only the script's grants to waiters are in
+ * doubt, and must not be reported.
+ */
+export type Verdict =
+  | { readonly kind: 'again' | 'in doubt' | 'without grants' }
+  | { readonly kind: 'quarantined'; readonly forMs: number };
+
+/** `of-node`: the guard of the node that receives the script. Any other guard binds the operation to one node. */
+export type GuardChoice = EpochGuard | 'of-node';
+
+export interface Script {
+  readonly sha: string;
+  readonly text: string;
+}
+
+export function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** An argument of a command. Bytes are sent unchanged. */
+export type RawArgument = string | number | Uint8Array;
+
+/** Decides when an operation is sent if others wait too. Only an operation of high priority is never refused. */
+export interface Turn {
+  readonly priority: Priority;
+  /** The operations of one caller wait behind each other. Undefined: the server's own work. */
+  readonly caller?: object | undefined;
+  /** The operation is refused if it cannot be sent before this time (ms, monotonic clock). */
+  readonly sendBefore?: number | undefined;
+  /**
+   * An operation that was not sent may wait until this time while Redis answers other operations (ms, monotonic clock).
+   * The time limit of the operation restarts when the operation is sent. Undefined: the wait counts for the time limit.
+   */
+  readonly patientUntil?: number | undefined;
+}
+
+export const HIGH: Turn = { priority: 'high' };
+export const NORMAL: Turn = { priority: 'normal' };
+export const LOW: Turn = { priority: 'low' };
+
+export interface Operation<T> {
+  readonly turn: Turn;
+  readonly script: Script;
+  /** The keys of the script. For a command of Redis: its first argument. */
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  /** Makes the bytes to send, with `added` as the last arguments. Undefined: all arguments are text. */
+  readonly bytes: ((verb: 'eval' | 'evalsha', added: readonly number[]) => Buffer) | undefined;
+  /** True: the script gets the two arguments of `runTimed`. */
+  readonly isTimed: boolean;
+  /** True: texts of the reply stay bytes. */
+  readonly isRaw: boolean;
+  /** True: the operation is not sent again after a send that may have run. */
+  readonly once: boolean;
+  readonly guard: GuardChoice | undefined;
+  readonly read: (reply: never, sentAt: number, by: AnsweringNode) => T | Promise<T>;
+  /** Moves when an operation is sent before the `patientUntil` of its turn. */
+  deadline: number;
+  readonly resolve: (answer: T | Promise<T>) => void;
+  readonly reject: (error: unknown) => void;
+  /** How many nodes have redirected the operation. */
+  redirectCount: number;
+}
+
+/** The reply of a script could not be read. This is a defect, and another try would not help. */
+export class UnreadableReply extends Error {
+  override readonly name = 'UnreadableReply';
+}
+
+/** True for an operation with a node's own guard: no other node may carry out the operation. */
+export function isForOneNode({ guard }: Pick<Operation<unknown>, 'guard'>): boolean {
+  return typeof guard === 'object';
+}
+
+export function isText(args: readonly RawArgument[]): args is readonly (string | number)[] {
+  return args.every((arg) => typeof arg !== 'object');
+}
+
+/** The last send of an operation did nothing. An earlier send may have done something if its reply was lost. */
+export function notDone(
+  mayHaveRun: boolean,
+  kind: 'unavailable' | 'quarantined' = 'unavailable',
+  forMs?: number,
+): StoreFailure {
+  return new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind, { retryAfterMs: forMs });
+}
+
+/** The part of a connection that commands need. */
+export interface CommandLink {
+  readonly client: Redis;
+  /** True if a command can be sent now. */
+  readonly isReady: boolean;
+  /** True if the last probe found that this Redis is a master. */
+  readonly wasMaster: boolean;
+  /** The Redis that answers the commands that are sent now. */
+  readonly answering: AnsweringNode;
+  /** Counts the commands to the present Redis. Undefined: nobody counts. */
+  readonly meter?: CommandMeter | undefined;
+  /** The latest Redis time that certainly precedes `deadline` (us). `deadline` is in ms of the monotonic clock. */
+  notAfterUs(deadline: number): number;
+  /** Resolves with true when commands can be sent; with false at the deadline, or once operations no longer wait. */
+  becomesReady(deadline: number): Promise<boolean>;
+  /** Closes the present connection and opens a new connection. */
+  reconnect(): void;
+}
+
+export interface CommandOptions {
+  /** How long one store operation may take, with all its retries (ms). A renewal or a withdrawal may also wait for its turn. */
+  readonly commandTimeoutMs: number;
+  readonly clock: Clock;
+  /** True for a node of a Cluster and for a master behind sentinels: a redirected command is retried. */
+  readonly isRedirectable: boolean;
+  /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
+  readonly onRedirect?: ((redirected: RedirectedOperation) => void) | undefined;
+  readonly nodeGuard?: EpochGuard | undefined;
+}
+
+/** An operation that a node of a Cluster did not carry out, or may not have carried out. */
+export interface RedirectedOperation {
+  readonly operation: Operation<unknown>;
+  /** True if an earlier send may have run. */
+  readonly mayHaveRun: boolean;
+  /** The node's redirection to another node. Undefined: the node did not answer. */
+  readonly redirection: Redirection | undefined;
+  readonly from: { readonly isReady: boolean };
+}
