@@ -10,47 +10,115 @@ const ROOT = [join(__dirname, '..'), join(__dirname, '..', '..')].find((folder) 
 const SRC = join(ROOT, 'src');
 const SDK = join(ROOT, 'clients', 'typescript');
 
-/** The rooms that each room may import. A room is a folder of src/, a file directly in src/, or the TypeScript SDK. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+/**
+ * The floors of the house, the lowest first. A room imports rooms of lower floors only. A room is a folder of src/, or a
+ * file directly in src/. Rooms of one floor do not know each other.
+ */
+const FLOORS: readonly (readonly string[])[] = [
+  ['base'],
+  ['flow'],
+  ['redis', 'access'],
+  ['rpc'],
+  ['leases', 'autocomplete'],
+  ['server'],
+  ['main'],
+  ['dev'],
+  ['cli'],
+];
+const PRODUCTS = ['leases', 'autocomplete'];
+
+/**
+ * The imports that lead up, or from a floor to the same floor. The list only gets shorter: what a call may do moves into
+ * the rows of its service, and the products are opened by the server.
+ */
+const STILL_UP: readonly string[] = [
+  'access/audited-acts -> autocomplete/service/large-requests',
+  'access/authorization -> leases/sessions/session-requests',
+  'access/named-resources -> autocomplete/service/large-requests',
+  'access/named-resources -> leases/lease',
+  'access/named-resources -> leases/lease-id',
+  'access/named-resources -> rpc/decoding',
+  'leases/lease-metrics -> server/metrics/sources',
+  'redis/buckets -> leases/lease',
+  'redis/topology/open -> autocomplete/entry-store',
+  'redis/topology/open -> autocomplete/redis/entry-replies',
+  'redis/topology/open -> autocomplete/redis/redis-entry-store',
+  'redis/topology/open -> autocomplete/redis/redis-recents',
+  'redis/topology/open -> leases/lease-store',
+  'redis/topology/open -> leases/redis/redis-lease-store',
+];
+
+/** What the folders of a product may import besides `base`, `flow` and the product's own engine. */
+const IN_A_PRODUCT: Readonly<Record<string, readonly string[]>> = {
   engine: [],
-  redis: ['engine', 'redis-address', 'redis-version', 'generated/redis'],
-  wire: ['generated/typescript'],
-  transport: ['engine', 'wire', 'generated/typescript'],
-  config: ['redis-address'],
-  log: ['config'],
-  version: [],
-  'redis-address': [],
-  'redis-version': [],
-  startup: ['config', 'engine', 'redis'],
-  metrics: ['engine', 'redis', 'transport'],
-  tracing: ['engine', 'transport'],
-  server: ['config', 'startup', 'transport', 'engine', 'redis', 'metrics', 'tracing', 'version'],
-  main: ['config', 'log', 'server', 'tracing'],
-  dev: ['main', 'redis-version'],
-  cli: [
-    'clients/typescript',
-    'generated/typescript',
-    'wire',
-    'config',
-    'version',
-    'main',
-    'dev',
-    'transport',
-  ],
-  'clients/typescript': ['generated/typescript'],
+  service: ['rpc', 'access', 'generated/typescript'],
+  redis: ['redis', 'generated/redis'],
 };
+
+/** Who may import what is not in src/. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'clients/typescript': ['cli'],
+  'generated/typescript': [
+    ...['access', 'rpc', 'leases/service', 'autocomplete/service', 'server', 'cli'],
+    'clients/typescript',
+  ],
+  'generated/redis': ['redis', 'leases/redis', 'autocomplete/redis'],
+};
+
+/** What `cli` uses of the house: it is a client of the contract, except for the commands that start or check a server. */
+const CLI_MAY_IMPORT = ['base', 'access', 'rpc', 'server', 'main', 'dev'];
 
 /** For each package, the rooms that may import the package. */
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
-  '@grpc/grpc-js': ['transport', 'cli', 'clients/typescript', 'server', 'startup', 'metrics'],
-  'prom-client': ['metrics'],
-  '@opentelemetry/api': ['tracing'],
-  zod: ['config', 'transport'],
-  yaml: ['transport', 'cli'],
+  '@grpc/grpc-js': [
+    ...['base', 'access', 'rpc', 'leases/service', 'autocomplete/service', 'server', 'cli'],
+    'clients/typescript',
+  ],
+  'prom-client': ['server'],
+  '@opentelemetry/api': ['server'],
+  zod: ['access', 'server'],
+  yaml: ['access', 'cli'],
   commander: ['cli'],
-  pino: ['log', 'server', 'startup', 'main'],
-  jose: ['transport'],
+  pino: ['server', 'main'],
+  jose: ['access'],
+};
+
+/** Files of fewer than 60 or more than 330 lines, with the reason. */
+const NO_PAGE: Readonly<Record<string, string>> = {
+  'access/call-rules': 'goes when a call stands in one row of its service',
+  'access/policy-thread-main': 'the entry of a worker thread',
+  'access/time-of-day': 'the only place of the room that may use the time of day',
+  'autocomplete/autocomplete': 'the engine of autocomplete, method by method',
+  'autocomplete/loaded/builds': 'one class, whose states are told together',
+  'autocomplete/loaded/copy': 'one class, whose states are told together',
+  'autocomplete/loaded/load': 'one class, whose states are told together',
+  'autocomplete/loaded/loaded-dictionary': 'one class, whose states are told together',
+  'autocomplete/loaded/thread-main': 'the entry of a worker thread',
+  'autocomplete/service/large-requests-main': 'the entry of a worker thread',
+  'base/accounts': 'accounts and their quotas, which always change together',
+  'base/clock': 'the only place of the engines that may use time',
+  'base/identities': 'the only place of the engines that may use chance',
+  'cli/client': 'what every command needs to reach a server',
+  'cli/commands/top': 'a command and its two views',
+  'cli/completion/completion': 'a command',
+  'cli/leases/kinds': 'locks and semaphores as the commands see them',
+  'flow/rerun': 'one of the ways in which work waits',
+  'leases/attempt': 'one class, whose states are told together',
+  'leases/held-lease': 'one class, whose states are told together',
+  'leases/lease-errors': 'the texts of all errors of leases',
+  'leases/lease-meters': 'imported by the engine, and by the metrics of the server',
+  'leases/lease-store': 'the port, method by method',
+  'leases/leases': 'the engine of leases, method by method',
+  'leases/life': 'who speaks for a lease: calls and streams move here',
+  'leases/redis/redis-lease-store': 'the store, method by method',
+  'redis/command-meters': 'imported by the runner, and by the metrics of the server',
+  'redis/runner': 'one class, whose states are told together',
+  'redis/topology/cluster': 'one class, whose states are told together',
+  'rpc/call-kinds': 'goes when a call stands in one row of its service',
+  'rpc/entry/gate': 'one class, whose states are told together',
+  'server/config/variables': 'the settings of others that the server reads',
+  'server/grpc-server': 'puts the server together',
 };
 
 const ALLOWED_AT_TOP = new Set([
@@ -61,17 +129,6 @@ const ALLOWED_AT_TOP = new Set([
 ]);
 /** Files and folders that programs create at the top; .gitignore lists them. */
 const MADE_AT_TOP = /^(node_modules|dist|coverage|\.holdfast|.*\.log)$/;
-
-/** Folders that locks and autocomplete share. A file directly in such a folder imports neither of the two. */
-const SHARED_FOLDERS = [
-  ...['engine', 'redis', 'redis/connection', 'redis/epochs', 'redis/topology'],
-  ...['transport/grpc', 'transport/server'],
-];
-/** The files of SHARED_FOLDERS that connect locks and autocomplete, and so import the two. */
-const COMPOSITION_FILES = [
-  ...['redis/index.ts', 'redis/keys.ts'],
-  ...['transport/server/grpc-server.ts', 'transport/server/server-handlers.ts'],
-];
 
 interface Source {
   /** The path relative to src/, or relative to the root for the SDK. Folders are separated by slashes. */
@@ -93,11 +150,16 @@ function shownPath(file: string): string {
   return path.startsWith('src/') ? path.slice('src/'.length) : path;
 }
 
+/** A folder of src/, a file directly in src/, `leases/service` and the like, or `clients/typescript`, `generated/redis`. */
 function roomOf(path: string): string {
   const [first = '', second = ''] = path.split('/');
   if (first === 'generated' || first === 'clients') return `${first}/${second}`;
+  if (PRODUCTS.includes(first) && ['service', 'redis'].includes(second)) return `${first}/${second}`;
   return first.replace(/\.[cm]?[jt]s$/, '');
 }
+
+const floorOf = (room: string): number =>
+  FLOORS.findIndex((rooms) => rooms.includes(room.split('/')[0] as string));
 
 const sources: readonly Source[] = [SRC, SDK]
   .flatMap(filesBelow)
@@ -183,72 +245,91 @@ test('the tests of the architecture find the source files and their imports', ()
   expect(sources.flatMap(importsOf).length).toBeGreaterThan(100);
 });
 
-test('every room has an import rule', () => {
-  const rooms = new Set(sources.map(({ room }) => room));
-  expect([...rooms].filter((room) => !(room in MAY_IMPORT))).toEqual([]);
+/** The imports of files in src/ and the SDK from other rooms, as `FILE -> FILE`. */
+const crossings = sources.flatMap((source) =>
+  importsOf(source)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => moduleName(targetOf(source, specifier)))
+    .map((target) => ({
+      from: source.room,
+      to: roomOf(target),
+      text: `${moduleName(source.path)} -> ${target}`,
+    }))
+    .filter(({ from, to }) => from !== to),
+);
+const texts = (found: typeof crossings): string[] => [...new Set(found.map(({ text }) => text))].sort();
+
+test('every folder of src/ has a floor', () => {
+  const rooms = new Set(sources.map(({ room }) => room).filter((room) => !room.startsWith('clients/')));
+  expect([...rooms].filter((room) => floorOf(room) < 0)).toEqual([]);
 });
 
-test.each(Object.keys(MAY_IMPORT))('the room %s imports only the rooms that its rule allows', (room) => {
-  const allowed = [room, ...(MAY_IMPORT[room] ?? [])];
-  const forbidden = sources
-    .filter((source) => source.room === room)
-    .flatMap((source) =>
-      importsOf(source)
-        .filter(
-          (specifier) => specifier.startsWith('.') && !allowed.includes(roomOf(targetOf(source, specifier))),
-        )
-        .map((specifier) => `${source.path} imports ${specifier}`),
-    );
-  expect(forbidden).toEqual([]);
+test('imports lead down, except for those in STILL_UP', () => {
+  const inside = (room: string) => floorOf(room) >= 0;
+  const up = crossings
+    .filter(({ from, to }) => inside(from) && inside(to) && from.split('/')[0] !== to.split('/')[0])
+    .filter(({ from, to }) => floorOf(to) >= floorOf(from));
+  expect(texts(up)).toEqual(STILL_UP);
+});
+
+test('in a product, the engine knows neither the service nor Redis, and these two do not know each other', () => {
+  const forbidden = crossings.filter(({ from, to }) => {
+    const [product = '', part = 'engine'] = from.split('/');
+    if (!PRODUCTS.includes(product)) return false;
+    return !['base', 'flow', product, ...(IN_A_PRODUCT[part] as string[])].includes(to);
+  });
+  expect(texts(forbidden).filter((text) => !STILL_UP.includes(text))).toEqual([]);
+});
+
+test.each(Object.entries(MAY_IMPORT))('only these rooms import %s: %j', (to, rooms) => {
+  const users = crossings.filter((crossing) => crossing.to === to);
+  expect(users).not.toEqual([]);
+  expect(texts(users.filter(({ from }) => !rooms.includes(from)))).toEqual([]);
+});
+
+test('the SDK imports nothing of the server', () => {
+  const forbidden = crossings.filter(
+    ({ from, to }) => from === 'clients/typescript' && to !== 'generated/typescript',
+  );
+  expect(texts(forbidden)).toEqual([]);
+});
+
+test('the program holdfast imports neither a product nor Redis', () => {
+  const allowed = [...CLI_MAY_IMPORT, 'clients/typescript', 'generated/typescript'];
+  const forbidden = crossings.filter(({ from, to }) => from === 'cli' && !allowed.includes(to));
+  expect(texts(forbidden)).toEqual([]);
+});
+
+test('a file is a page of 60 to 330 lines, except for those in NO_PAGE', () => {
+  const lines = new Map(
+    sources
+      .filter(({ path }) => !path.startsWith('clients/') && path.endsWith('.ts'))
+      .map(({ path, tree }) => [moduleName(path), tree.getLineStarts().length - 1]),
+  );
+  const others = [...lines].filter(([, count]) => count < 60 || count > 330).map(([path]) => path);
+  expect(others.sort()).toEqual(Object.keys(NO_PAGE).sort());
+});
+
+test('the names of the files in src/ are unique, because editors and stack traces show them without the folder', () => {
+  const names = sources
+    .filter(({ path }) => !path.startsWith('clients/') && path !== 'cli/main.ts')
+    .map(({ path }) => path.replace(/^.*\//, '').replace(/\.d\.cts$/, '.cjs'));
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  expect(twice.filter((name) => !name.startsWith('pid-lock'))).toEqual([]);
 });
 
 test('no chain of imports leads back to its first file', () => {
   expect(importCircles()).toEqual([]);
 });
 
-test('leases and autocomplete never import each other', () => {
-  const productOf = (path: string) =>
-    path.split('/').find((part) => part === 'leases' || part === 'autocomplete');
-  const crossings = sources.flatMap((source) =>
-    importsOf(source)
-      .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => [productOf(source.path), productOf(targetOf(source, specifier)), specifier])
-      .filter(([from, to]) => from !== undefined && to !== undefined && from !== to)
-      .map(([, , specifier]) => `${source.path} imports ${specifier}`),
-  );
-  expect(crossings).toEqual([]);
-});
-
-/** The imports of files in the folders leases and autocomplete. */
-function productImportsOf(source: Source): string[] {
-  return importsOf(source)
-    .filter((specifier) => specifier.startsWith('.'))
-    .filter((specifier) => /\/(leases|autocomplete)\//.test(targetOf(source, specifier)))
-    .map((specifier) => `${source.path} imports ${specifier}`);
-}
-
-test.each(SHARED_FOLDERS)(
-  'files directly in the folder %s import neither leases nor autocomplete, except COMPOSITION_FILES',
-  (folder) => {
-    const files = sources.filter(({ path }) => dirname(path) === folder);
-    const forbidden = files.filter(({ path }) => !COMPOSITION_FILES.includes(path)).flatMap(productImportsOf);
-    expect(files).not.toEqual([]);
-    expect(forbidden).toEqual([]);
-  },
-);
-
-test.each(COMPOSITION_FILES)('the composition file %s imports leases or autocomplete', (path) => {
-  expect(sources.filter((source) => source.path === path).flatMap(productImportsOf)).not.toEqual([]);
-});
-
-test('only the engine declares interfaces named *Engine', () => {
+test('only products declare interfaces named *Engine', () => {
   const rooms = sources.flatMap(({ room, tree }) =>
     tree.statements
       .filter(ts.isInterfaceDeclaration)
       .filter(({ name }) => name.text.endsWith('Engine'))
       .map(() => room),
   );
-  expect([...new Set(rooms)]).toEqual(['engine']);
+  expect([...new Set(rooms)].sort()).toEqual([...PRODUCTS].sort());
 });
 
 test.each(Object.entries(PACKAGE_STAYS_IN))('only these rooms import the package %s: %j', (name, rooms) => {
@@ -261,16 +342,21 @@ test.each(Object.entries(PACKAGE_STAYS_IN))('only these rooms import the package
 
 test('only config.ts and the commands of the program holdfast read environment variables, from main.ts', () => {
   // main.ts passes `process.env` to config.ts, and cli/main.ts to the commands. Both read no variable themselves.
-  // The client of TypeScript asks for the proxy of gRPC, whose variables @grpc/grpc-js reads too.
-  const users = ['cli/main.ts', 'config/config.ts', 'main.ts', 'clients/typescript/connection/servers.ts'];
+  // The SDK reads the proxy variables of gRPC, because a proxy looks names up itself.
+  const users = [
+    'cli/main.ts',
+    'main.ts',
+    'server/config/config.ts',
+    'clients/typescript/connection/servers.ts',
+  ];
   expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(users);
 });
 
-test('only programs end the process, and only process-session.ts sends signals', () => {
+test('only programs end the process, and only processes.ts sends signals', () => {
   const programs = [
     'cli/main.ts',
     'cli/run/launcher.ts',
-    'cli/run/process-session.ts',
+    'cli/run/processes.ts',
     'cli/run/watchdog.ts',
     'main.ts',
     'clients/typescript/conformance/driver.ts',
@@ -278,18 +364,18 @@ test('only programs end the process, and only process-session.ts sends signals',
   expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(programs);
 });
 
-test('only call-channel.ts, served-call.ts and two files named time-of-day.ts use the time of day', () => {
+test('only call-channel.ts, served-call.ts, terminal.ts and time-of-day.ts use the time of day', () => {
   // grpc-js gives a deadline as a time of day, and credentials end at a time of day. Both are converted to durations.
   expect(filesUsing('Date', /./)).toEqual([
-    'cli/time-of-day.ts',
-    'transport/access/time-of-day.ts',
-    'transport/grpc/served-call.ts',
+    'access/time-of-day.ts',
+    'cli/terminal.ts',
+    'rpc/served-call.ts',
     'clients/typescript/calls/call-channel.ts',
   ]);
 });
 
-test('in the engine, only identities.ts and clock.ts use random numbers, time and timers', () => {
-  const engine = sources.filter(({ room }) => room === 'engine');
+test('in the engines, base and flow, only identities.ts and clock.ts use random numbers, time and timers', () => {
+  const engine = sources.filter(({ room }) => ['base', 'flow', ...PRODUCTS].includes(room));
   const uses = (global: string): string[] =>
     engine.filter((source) => usesOf(source, global).length > 0).map(({ path }) => path);
   expect(
@@ -299,9 +385,9 @@ test('in the engine, only identities.ts and clock.ts use random numbers, time an
         'Math',
       ).includes('Math.random'),
     ),
-  ).toEqual(['engine/identities.ts']);
-  expect(uses('performance')).toEqual(['engine/clock.ts']);
-  expect(uses('setTimeout')).toEqual(['engine/clock.ts']);
+  ).toEqual(['base/identities.ts']);
+  expect(uses('performance')).toEqual(['base/clock.ts']);
+  expect(uses('setTimeout')).toEqual(['base/clock.ts']);
   expect(uses('setInterval')).toEqual([]);
 });
 

@@ -135,7 +135,10 @@ export function embeddedScripts(read = readSource) {
     files.map(({ file, name }) => {
       const own = read(file);
       const [head] = own.split('\n', 1);
-      const lua = delayRareFunctions(withoutUnused(includesOf(own, file, read), own), own.replace(`${head}\n`, ''));
+      const lua = delayRareFunctions(
+        withoutUnused(includesOf(own, file, read), own),
+        own.replace(`${head}\n`, ''),
+      );
       const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
       return [name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), `${head}\n${body}\n`];
     }),

@@ -22,7 +22,7 @@ const intro = `# Errors
 
 **What does each error mean, and what does a client do about it?**
 
-<!-- Written by tools/error-docs.mjs from error_reason.proto and error-table.ts. Do not edit. -->
+<!-- Written by tools/error-docs.mjs from error_reason.proto and call-errors.ts. Do not edit. -->
 `;
 
 const libraryErrors = `## Errors of the gRPC library
@@ -62,7 +62,7 @@ function parse({ name, text }) {
   const row = ERROR_TABLE[name];
   if (row !== undefined && status[row.code] !== code) {
     throw new Error(
-      `ERROR_REASON_${name} has code ${code} in its comment, ${status[row.code]} in error-table.ts`,
+      `ERROR_REASON_${name} has code ${code} in its comment, ${status[row.code]} in call-errors.ts`,
     );
   }
   return { name, when, code, fields, row };

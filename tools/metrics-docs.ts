@@ -16,7 +16,7 @@ const HEAD = `# Metrics
 
 **Which metrics does the server have, and what does a rising value mean?**
 
-<!-- Written by tools/metrics-docs.ts from src/metrics. Do not edit. -->
+<!-- Written by tools/metrics-docs.ts from src/server/metrics and src/leases/lease-metrics.ts. Do not edit. -->
 
 ${wrapped(
   'Prometheus reads the metrics at `http://127.0.0.1:50052/metrics`, the port of ' +

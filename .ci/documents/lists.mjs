@@ -1,5 +1,5 @@
 // Checks the lists of files in documents against the folders: docs/README.md has each page of docs, and each decision with
-// the title of its page. src/README.md names each folder of src, of transport, engine and redis.
+// the title of its page. src/README.md names each folder of src, and of its rooms that have folders.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
@@ -37,7 +37,7 @@ function wrongDecisions() {
 
 function missingFolders() {
   const listed = read(SRC);
-  return ['', 'transport', 'engine', 'redis'].flatMap((parent) =>
+  return ['', 'redis', 'rpc', 'leases', 'autocomplete', 'server'].flatMap((parent) =>
     readdirSync(join(ROOT, 'src', parent), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => [parent, name].filter(Boolean).join('/'))

@@ -23,7 +23,7 @@ export interface Entry {
   readonly payload: Uint8Array;
 }
 
-/** An entry as the store keeps it. Only the engine reads a record (stored-record.ts). */
+/** An entry as the store keeps it. Only the engine reads a record (record.ts). */
 export interface StoredEntry {
   readonly entryId: string;
   readonly record: Uint8Array;

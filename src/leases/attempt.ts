@@ -75,7 +75,7 @@ export class AcquireAttempt implements AttemptFacts {
   /** The token of the last grant that this call has returned. */
   private returnedToken = 0n;
   hasReturnedGrant = false;
-  /** Taken before the send of the last command that was answered to this call as the speaker (moments.ts). */
+  /** Taken before the send of the last command that was answered to this call as the speaker (wait-queue.ts). */
   confirmedAt = 0;
 
   constructor(

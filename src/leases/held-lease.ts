@@ -43,7 +43,7 @@ export interface HeldLeaseOptions {
   readonly ref: CallRef;
   /** The time at which the stream must end with REATTACH (ms). */
   readonly ageLimitAt: number;
-  /** When this server learned that `ref` speaks for the lease (moments.ts). */
+  /** When this server learned that `ref` speaks for the lease (wait-queue.ts). */
   readonly since: number;
 }
 

@@ -29,7 +29,7 @@ interface KeptRef extends CallRef {
   readonly leaseId?: string;
 }
 
-/** A grant, with the moment of the command that has confirmed its speaker (moments.ts). */
+/** A grant, with the moment of the command that has confirmed its speaker (wait-queue.ts). */
 interface Confirmed {
   readonly granted: Granted;
   readonly confirmedAt: number;

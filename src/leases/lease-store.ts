@@ -63,7 +63,7 @@ export interface StoreListener {
 
 /** The call that speaks for a request. Only a unary renew or release works without its attach value. */
 export interface CallRef {
-  /** The id under which the store keeps the request (stored-request-id.ts). */
+  /** The id under which the store keeps the request (lease-id.ts). */
   readonly requestId: string;
   readonly attach: string;
 }

@@ -144,7 +144,7 @@ const CUTS: SampleBounds = { intervalMs: 10_000, linesOfKey: 1, keys: 20 };
 /** The part of the drain in which clients may move their sessions. Then the sessions end with a status. */
 const SESSIONS_SHARE = 0.8;
 /** The build copies this file into dist/, so the path is the same for the compiled code. */
-const DESCRIPTOR_FILE = join(__dirname, '../../../generated/descriptor.binpb');
+const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
 
 export interface GrpcServerParts {
   readonly engine: LeaseEngine & { drain(): Promise<void> };

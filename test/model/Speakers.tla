@@ -14,7 +14,7 @@ VARIABLES
   speaker,    \* in the store: the call that speaks for the lease; Nobody; There, the call on the other server
   commands,   \* commands in flight: [op, c, at (the step of the send)]
   replies,    \* replies that the server has not handled: [op, c, at, kind]
-  step,       \* the last step of the server (moments.ts)
+  step,       \* the last step of the server (wait-queue.ts)
   known,      \* the call that holds the lease on the server; Nobody
   since,      \* the step at which the known call began to hold
   st,         \* of each call: "new", "asked", "held", "superseded" (its client was told), "failed" (OUTCOME_UNKNOWN)

@@ -7,7 +7,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDirectory } from '../../dist/src/dev/cache-directory.js';
+import { cacheDirectory } from '../../dist/src/dev/find-redis.js';
 import { takePidLock } from '../../src/dev/pid-lock.cjs';
 
 const run = promisify(execFile);

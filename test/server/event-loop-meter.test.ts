@@ -28,7 +28,7 @@ test('adds up the stalls of a second and longer, and shows every delay in the di
 
 test('a meter keeps no process alive, even if nothing closes the meter', () => {
   const program = `
-    const { EventLoopMeter } = require(${built('metrics/event-loop-meter.js')});
+    const { EventLoopMeter } = require(${built('server/metrics/sources.js')});
     new EventLoopMeter().start();
     process.on('exit', () => console.log('over'));`;
   expect(run(program)).toBe('over\n');
@@ -36,7 +36,7 @@ test('a meter keeps no process alive, even if nothing closes the meter', () => {
 
 test('the clock of a server keeps a process alive while a timer waits, and no longer', () => {
   const program = `
-    const { systemClock } = require(${built('engine/clock.js')});
+    const { systemClock } = require(${built('base/clock.js')});
     systemClock.after(3_600_000, () => undefined).cancel();
     systemClock.after(50, () => console.log('waited'));`;
   expect(run(program)).toBe('waited\n');

@@ -286,5 +286,5 @@ function isUnknown(error: unknown): boolean {
 
 /** The store recognizes a repeated script for a longer time (KEPT_US). */
 const MOST_AGE_MS = 20_000;
-/** The entries of one chunk (entry-chunks.ts). */
+/** The entries of one chunk (writes.ts). */
 const CHUNK = 100;

@@ -74,6 +74,6 @@ export interface ThreadSettings {
 /** A worker thread that builds and searches layers. */
 export class IndexThread extends TaskThread<ThreadCalls> {
   constructor(settings: ThreadSettings) {
-    super(join(__dirname, 'index-thread-main'), settings);
+    super(join(__dirname, 'thread-main'), settings);
   }
 }

@@ -37,7 +37,7 @@ interface BulkCall {
 
 /**
  * Protects leases from the writes of dictionaries. The command window already sends these writes last
- * (command-window.ts). This class refuses the writes while memory is short, and delays the writes while replicas are
+ * (window.ts). This class refuses the writes while memory is short, and delays the writes while replicas are
  * behind.
  */
 export class BulkWrites {

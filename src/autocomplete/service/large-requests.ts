@@ -59,7 +59,7 @@ function checkBatch(violations: Violations, field: string, messages: readonly En
   return { violations: violations.all, entries: violations.any ? [] : entries.map(packEntry) };
 }
 
-/** A batch on its way from the thread (entry-batch.ts of the engine). */
+/** A batch on its way from the thread (record.ts of the engine). */
 export interface PackedBatch {
   readonly violations: CheckedBatch['violations'];
   readonly packed: Uint8Array<ArrayBuffer>;
@@ -98,7 +98,7 @@ const FRAME_HEAD_BYTES = 5;
  * bound their number, and `IntakeLimits` bounds their bytes.
  */
 export class EntryRequests {
-  readonly #thread = new TaskThread<EntryThreadCalls>(join(__dirname, 'entry-thread-main'), undefined);
+  readonly #thread = new TaskThread<EntryThreadCalls>(join(__dirname, 'large-requests-main'), undefined);
 
   constructor(private readonly clock: Clock) {}
 
@@ -152,7 +152,7 @@ function threadLost(cause: ThreadLost): HoldfastError {
   );
 }
 
-/** The lists of the requests with many entries, by field number. `request-sizes.ts` has the bounds in bytes. */
+/** The lists of the requests with many entries, by field number. `autocomplete-services.ts` has the bounds in bytes. */
 
 const entry: ListBounds = new Map([[3, { maxItems: MAX_ALIASES }]]);
 const putEntries: ListBounds = new Map([[2, { maxItems: MAX_ENTRIES, inside: entry }]]);

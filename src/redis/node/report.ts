@@ -3,7 +3,7 @@ import type { NodeAnswers, Topology } from './node-answers';
 
 /** The longest `min-replicas-max-lag` that the length of a quarantine allows for (`quarantineMs`). */
 const MOST_LAG_SECONDS = 10;
-/** Twice the bytes that a replica may lack while dictionaries are written (bulk-writes.ts). */
+/** Twice the bytes that a replica may lack while dictionaries are written (writes.ts). */
 const LEAST_BACKLOG_BYTES = 16 * 2 ** 20;
 const LEAST_OUTPUT_BYTES = 64 * 2 ** 20;
 /** The share of `maxmemory` from which the operator is warned. */

@@ -1,5 +1,5 @@
 /**
- * Twice the difference of rates for which offsets are shortened (expire-offset.ts), because a time server may also
+ * Twice the difference of rates for which offsets are shortened (lease.ts), because a time server may also
  * adjust the rate of Redis's clock. A wider range makes `not_after` earlier, never later.
  */
 const DRIFT = 0.001;

@@ -24,12 +24,12 @@ import { TableWriter } from './table-writer';
 /**
  * The way of entries into a layer:
  *
- * 1. entry-collector.ts keeps the last state of each entry, and folds the texts (form-writer.ts, character-folds.ts).
+ * 1. collector.ts keeps the last state of each entry, and folds the texts (collector.ts, characters.ts).
  * 2. rank-order.ts sorts the entries by rank.
  * 3. table-writer.ts copies them in this order into the memory of the layer (layer-memory.ts).
  * 4. suffix-sort.ts sorts all positions: by their first bytes (prefix-sort.ts), and if many positions have long common
- *    beginnings, by the ranks of later positions (prefix-doubling.ts).
- * 5. character-starts.ts divides the positions into the three lists.
+ *    beginnings, by the ranks of later positions (suffix-sort.ts).
+ * 5. starts.ts divides the positions into the three lists.
  */
 
 /** A layer with at most this number of bytes of forms is searched without sorted positions. */

@@ -5,7 +5,7 @@ import type { EntryTable } from './layer';
  *
  *   length of the id (2 bytes), length of the record (2 bytes), id, record
  *
- * Lengths have the low byte first. stored-record.ts describes the record. Its longest length fits into 2 bytes.
+ * Lengths have the low byte first. record.ts describes the record. Its longest length fits into 2 bytes.
  */
 
 const HEADER_BYTES = 4;
@@ -121,7 +121,7 @@ const LOW_BITS = 0x7f;
 const MORE = 0x80;
 
 /**
- * Reads the numbers and texts of a record in their order (stored-record.ts), without a copy. One cursor can read many
+ * Reads the numbers and texts of a record in their order (record.ts), without a copy. One cursor can read many
  * records.
  */
 export class RecordCursor {

@@ -157,7 +157,7 @@ export class PlainSearch {
     return false;
   }
 
-  /** As `isTypo` of typo.ts, for the form at this position. */
+  /** As `isTypo` of match.ts, for the form at this position. */
   #isTypo(beginning: number): boolean {
     const { forms } = this.table;
     const { codePoints, maxEdits } = this.query;

@@ -62,7 +62,7 @@ const MIN_ELEMENTS_FOR_PLAIN_SEARCH = 4096;
 
 /**
  * Searches a layer with sorted positions. The matches of a kind are the entries with a place in one of the kind's
- * intervals (query-intervals.ts), except for those with a place of a better kind. The query must not be empty.
+ * intervals (intervals.ts), except for those with a place of a better kind. The query must not be empty.
  */
 export class SuffixSearch {
   /** The ranks that were rejected for a kind, because their best kind is a better kind. So later kinds reject them too. */

@@ -24,7 +24,7 @@ const ANY_CHARACTER = -1;
 
 /**
  * The edit distances between the prefixes of a query and the prefixes of one form: the optimal string alignment
- * distance, as in typo.ts. The row d has the distances of the first d characters of the form to the prefixes of the
+ * distance, as in match.ts. The row d has the distances of the first d characters of the form to the prefixes of the
  * query. Only prefixes with d - maxEdits to d + maxEdits characters can be near enough, so a row has only these cells
  * and a border cell at each end. A row stays until a character at the same or a lower depth replaces the row, so forms
  * with a common prefix share the rows of this prefix.

@@ -10,8 +10,8 @@ import { STEPS, type Work } from '../work';
 
 /*
  * The way of a query through the files: `suggest` asks each layer for the best ranks, kind by kind, and merges them.
- * suffix-search.ts finds the ranks of a large layer: query-intervals.ts finds the query in the sorted positions, or
- * typo-intervals.ts the typos of the query; lowest-positions.ts returns positions in the order of rank; kind-of.ts
+ * suffix-search.ts finds the ranks of a large layer: intervals.ts finds the query in the sorted positions, or
+ * typos.ts the typos of the query; intervals.ts returns positions in the order of rank; query.ts
  * decides whether a candidate counts. plain-search.ts finds the ranks of a small layer.
  */
 

@@ -47,7 +47,7 @@ local MOST_PAST = 10000         -- the most tombstones of one `past` hash
 -- So a record is a field of STATE_KEY in each state, except for old tombstones of much used names.
 --
 -- The other keys exist only while they have members. `key_of` makes their names from STATE_KEY, which contains LAYOUT, the
--- version of this layout (keys.ts): PREFIX:{BUCKET}:l2:state:NAME for a lock, and s2 for a semaphore.
+-- version of this layout (buckets.ts): PREFIX:{BUCKET}:l2:state:NAME for a lock, and s2 for a semaphore.
 --   ends       sorted set: HELD requests by the end of their lease (us), if `meta.is_spilled` is 1
 --   offers     sorted set: OFFERED requests by the time when the offer lapses (us)
 --   queue      sorted set: WAITING requests by ticket

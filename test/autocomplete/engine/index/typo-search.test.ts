@@ -42,7 +42,7 @@ function matchesByRows(rows: EditRows, characters: readonly number[], sharedDept
 
 const codePoints = (text: string) => Array.from(text, (character) => character.codePointAt(0) as number);
 
-/** Compares the found forms with those of typo.ts, and returns the texts of these. */
+/** Compares the found forms with those of match.ts, and returns the texts of these. */
 function expectTypos(typed: string, texts: readonly string[]): string[] {
   const index = indexOf(texts.map((text, number) => ({ id: `${number}`, text })));
   const intervals = typoIntervals(index, queryOf(typed, new Set(['typo'])), new Work()) ?? [];
@@ -56,7 +56,7 @@ function expectTypos(typed: string, texts: readonly string[]): string[] {
 }
 
 describe('EditRows', () => {
-  it('agrees with isTypo of typo.ts on forms with the same first character', () => {
+  it('agrees with isTypo of match.ts on forms with the same first character', () => {
     fc.assert(
       fc.property(
         queryOfUnits(unit).chain((typed) =>

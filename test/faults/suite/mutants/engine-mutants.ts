@@ -65,9 +65,9 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/leases/attempt.js',
-        find: 'reply = await context.store.claim(resource, (0, permits_context_1.withWanted)({ ticket: waiter.ticket }, wanted));',
+        find: 'reply = await context.store.claim(resource, (0, lease_context_1.withWanted)({ ticket: waiter.ticket }, wanted));',
         replace:
-          'reply = await context.store.claim(resource, (0, permits_context_1.withWanted)({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
+          'reply = await context.store.claim(resource, (0, lease_context_1.withWanted)({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
       },
     ],
     faults: ['store-link-slow'],
