@@ -207,13 +207,15 @@ func TestAnElectionShowsItsLeader(t *testing.T) {
 	if leader := <-seen; leader != want {
 		t.Errorf("the leader is %v, not %v", leader, want)
 	}
-	if err := lease.UpdateMetadata(ctx, map[string]string{"value": "b"}); err != nil {
+	if err := election.UpdateValue(ctx, lease, "b"); err != nil {
 		t.Fatal(err)
 	}
-	for leader := range seen {
-		if leader.Value != "b" {
-			t.Errorf("the leader is %v", leader)
-		}
+	want.Value = "b"
+	if leader := <-seen; leader != want {
+		t.Errorf("the leader is %v, not %v", leader, want)
+	}
+	if leader, isOpen := <-seen; isOpen {
+		t.Errorf("after the value b the leader is %v", leader)
 	}
 }
 

@@ -149,7 +149,7 @@ export class LookUps {
     try {
       name.found(await this.lookUp(hostOf(name.given)));
     } catch {
-      // The addresses of before may still be right.
+      // The addresses found last may still be right.
     } finally {
       this.running.delete(name);
     }

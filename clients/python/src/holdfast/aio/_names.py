@@ -92,7 +92,7 @@ class Names:
             try:
                 found = self._look_up(name.host)
             except (OSError, UnicodeError):
-                pass  # The addresses of before may still be right.
+                pass  # The addresses found last may still be right.
             try:
                 loop.call_soon_threadsafe(tell, found)
             except RuntimeError:
