@@ -118,12 +118,15 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   });
 }
 
-/** The text with a mark before each statement. `mark` returns the Lua for the statement that starts at an offset. */
+/**
+ * The text with a mark before each statement, in the same line, because tools/embed-scripts.mjs finds the ends of functions
+ * by lines. `mark` returns the Lua for the statement that starts at an offset.
+ */
 export function marked(text: string, mark: (statement: number) => string): string {
   const starts = new Set(parseLua(text).flatMap((node) => (isMarkable(node) ? [node.start] : [])));
   return [...starts]
     .sort((a, b) => b - a)
-    .reduce((all, start) => `${all.slice(0, start)}${mark(start)}\n${all.slice(start)}`, text);
+    .reduce((all, start) => `${all.slice(0, start)}${mark(start)} ${all.slice(start)}`, text);
 }
 
 /** A function and a constant run nothing, and a mark would keep tools/embed-scripts.mjs from seeing a constant. */

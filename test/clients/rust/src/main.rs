@@ -86,6 +86,7 @@ async fn semaphore_round(mut client: SemaphoreServiceClient<Channel>, name: &str
         name: name.to_owned(),
         limit: Some(0),
         expected_limit: Some(4),
+        paused: None,
     };
     print_error(client.set_semaphore_limit(change).await);
 
