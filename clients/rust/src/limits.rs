@@ -25,6 +25,8 @@ pub(crate) struct SemaphoreLimits {
     calls: Arc<Calls>,
     /// The names, each with a limit that was wanted of it.
     compared: Mutex<HashSet<(String, u32)>>,
+    /// Names whose limit the caller may not read.
+    hidden: Mutex<HashSet<String>>,
 }
 
 impl SemaphoreLimits {
@@ -32,6 +34,7 @@ impl SemaphoreLimits {
         SemaphoreLimits {
             calls,
             compared: Mutex::default(),
+            hidden: Mutex::default(),
         }
     }
 
@@ -86,7 +89,10 @@ impl SemaphoreLimits {
         let wanted = (name.to_owned(), expected);
         {
             let mut compared = self.compared();
-            if compared.len() >= MAX_COMPARISONS || !compared.insert(wanted.clone()) {
+            if compared.len() >= MAX_COMPARISONS
+                || self.hidden().contains(name)
+                || !compared.insert(wanted.clone())
+            {
                 return;
             }
         }
@@ -99,13 +105,19 @@ impl SemaphoreLimits {
                 Ok(Some(limit)) if i64::from(limit) == i64::from(expected) => {}
                 Ok(Some(limit)) => other_limit(&wanted.0, limit, expected),
                 // Each later question would be refused, too.
-                Err(Error::NotAllowed(_)) => {}
+                Err(Error::NotAllowed(_)) => {
+                    limits.hidden().insert(wanted.0);
+                }
                 // Without an answer the next grant asks again.
                 Ok(None) | Err(_) => {
                     limits.compared().remove(&wanted);
                 }
             }
         });
+    }
+
+    fn hidden(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn compared(&self) -> MutexGuard<'_, HashSet<(String, u32)>> {

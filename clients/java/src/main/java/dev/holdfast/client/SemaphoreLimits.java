@@ -31,6 +31,9 @@ final class SemaphoreLimits {
   /** The names, each with a limit that was wanted of it. */
   private final Set<Map.Entry<String, Integer>> compared = ConcurrentHashMap.newKeySet();
 
+  /** Names whose limit the caller may not read. */
+  private final Set<String> hidden = ConcurrentHashMap.newKeySet();
+
   private final CallChannel calls;
   private final Executor background;
 
@@ -93,7 +96,7 @@ final class SemaphoreLimits {
    * nor fails the grant, and whoever may not read the limit gets no warning.
    */
   void compareLater(String name, @Nullable Integer expected) {
-    if (expected == null || compared.size() >= MAX_COMPARISONS) {
+    if (expected == null || compared.size() >= MAX_COMPARISONS || hidden.contains(name)) {
       return;
     }
     Map.Entry<String, Integer> wanted = Map.entry(name, expected);
@@ -121,7 +124,7 @@ final class SemaphoreLimits {
             Texts.quoted(name), limit.get(), wanted.getValue());
       }
     } catch (NotAllowedException e) {
-      // Each later question would be refused, too.
+      hidden.add(name); // Each later question would be refused, too.
     } catch (HoldfastException e) {
       compared.remove(wanted);
     }
