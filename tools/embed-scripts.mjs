@@ -11,9 +11,9 @@
 //                             call the function
 //
 // A script creates its functions in every run, at 0.1 us each, so it gets only the shared functions that it reaches. The
-// rare functions are created together, when the script first calls one of them. `@enclose` makes the creation of functions cheaper: Lua finds a variable of an
-// enclosing function without a search, but searches all captured variables for a local of the same function. Constants
-// (`local NAME = value`, NAME in capitals) are replaced by their values for the same reason.
+// rare functions are created together, when the script first calls one of them. `@enclose` makes the creation of functions
+// cheaper: Lua finds a variable of an enclosing function without a search, but searches all captured variables for a local
+// of the same function. Constants (`local NAME = value`, NAME in capitals) are replaced by their values for the same reason.
 import { mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +40,7 @@ function includesOf(text, file, read, done = new Set()) {
  */
 function withoutUnused(shared, own) {
   const functions = [...shared.matchAll(/^(?:-- @rare\n)?local function (\w+)\((?:.* end|[^]*?\nend)\n/gm)];
-  let [text, at, kept] = [own, shared.length, ''];
+  let [text, at, kept] = [compact(own), shared.length, ''];
   for (const { 0: lua, 1: name, index } of functions.reverse()) {
     const between = shared.slice(index + lua.length, at);
     text += compact(between);

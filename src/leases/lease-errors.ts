@@ -11,7 +11,7 @@ import { roundedTimeSpan, timeSpan } from '../base/text';
 import type { HolderView, LossCause, Resource, Service } from './lease';
 import type { QueueSnapshot } from './lease-store';
 
-/** Every error of the permits engine. Each text names the event, the affected name and the caller's next step. */
+/** Every error of the engine of leases. Each text names the event, the affected name and the caller's next step. */
 
 export function resourceText({ service, name }: Resource): string {
   return `${service} ${JSON.stringify(name)}`;

@@ -54,7 +54,7 @@ export function hasOffsetPassed(
   return from + expireOffsetMs(from, end) <= now;
 }
 
-/** The terms of the permits engine: leases, holders, waiters and the events of a hold stream. */
+/** The terms of the engine: leases, holders, waiters and the events of a hold stream. */
 
 /** Locks and semaphores share one engine. Names of different services never collide. */
 export type Service = 'lock' | 'semaphore';
@@ -175,7 +175,7 @@ export function resourceShownToClients(service: Service, view: ResourceView): Re
   };
 }
 
-/** The bounds of one permits engine. */
+/** The bounds of one engine of leases. */
 export interface Limits {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;

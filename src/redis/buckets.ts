@@ -68,7 +68,7 @@ export function absentKey(key: string): string {
   return inSlotOf(key, 'absent');
 }
 
-/** The key of the mark that follows a change, in the slot of the change (scripts/replication/replication-mark.lua). */
+/** The key of the mark that follows a change, in the slot of the change (redis/scripts/replication-mark.lua). */
 export function markKey(key: string): string {
   return inSlotOf(key, 'mark');
 }
@@ -77,13 +77,13 @@ function inSlotOf(key: string, part: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:${part}`;
 }
 
-/** The version of the layout of leases (scripts/leases/shared/layout.lua). Keys and epochs contain the version. */
+/** The version of the layout of leases (leases/scripts/shared/layout.lua). Keys and epochs contain the version. */
 export const LEASE_LAYOUT = 2;
 
 const serviceLetters = { lock: `l${LEASE_LAYOUT}`, semaphore: `s${LEASE_LAYOUT}` } as const;
 
 /**
- * The keys of a resource for the scripts, which derive the other keys from the first (scripts/leases/shared/layout.lua).
+ * The keys of a resource for the scripts, which derive the other keys from the first (leases/scripts/shared/layout.lua).
  * The first key looks like `holdfast:{17}:l2:state:NAME`. The name comes last and unchanged, so no name can form a key of
  * another name. Redis reads the hash tag from the first brace, which precedes the name. The second key is the epoch of
  * the bucket.
@@ -127,7 +127,7 @@ function keyHeads(prefix: string, bucket: number, service: Service): KeyHeads {
   return ofPrefix[bucket] as KeyHeads;
 }
 
-/** The epoch of a bucket (scripts/epochs/epoch-adopt.lua). No key of a name has this form. */
+/** The epoch of a bucket (redis/scripts/epoch-adopt.lua). No key of a name has this form. */
 export function epochKey(prefix: string, bucket: number): string {
   return `${prefix}:{${bucket}}:epoch`;
 }

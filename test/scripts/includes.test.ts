@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import * as scripts from '../../generated/redis/scripts';
 import { ROOT } from '../support/root';
 
 const FOLDER = join(ROOT, 'src');
@@ -118,4 +119,10 @@ describe.each(paths)('%s', (name) => {
     const unused = includes.filter((one) => ![...fileOf(one).declares].some((word) => uses.has(word)));
     expect(unused.map((one) => relative(FOLDER, one))).toEqual([]);
   });
+});
+
+it.each(Object.entries(scripts))('%s has only functions that it uses', (_, text) => {
+  const names = [...text.matchAll(/^local function (\w+)\(/gm)].map(([, name = '']) => name);
+  const unused = names.filter((name) => words(text).filter((word) => word === name).length < 2);
+  expect(unused).toEqual([]);
 });

@@ -60,7 +60,7 @@ describe('the head of a resource', () => {
   );
 });
 
-/** Leases are in the head of a resource, or in a sorted set if there are many (scripts/leases/shared/layout.lua). */
+/** Leases are in the head of a resource, or in a sorted set if there are many (leases/scripts/shared/layout.lua). */
 describe('the leases of a semaphore', () => {
   let fixture: LeaseFixture;
   beforeAll(async () => {

@@ -8,7 +8,7 @@ const REMEMBER_MS = 60_000;
 const MOST_INLINE = 16;
 const RELEASED = { kind: 'finished', cause: 'released' };
 
-/** Tombstones are in the head of a resource, the older ones in two hashes (scripts/leases/shared/transitions.lua). */
+/** Tombstones are in the head of a resource, the older ones in two hashes (leases/scripts/shared/transitions.lua). */
 describe('the tombstones of a name', () => {
   let fixture: LeaseFixture;
   beforeAll(async () => {

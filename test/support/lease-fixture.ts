@@ -25,7 +25,7 @@ export interface FixtureOptions extends RedisProcessOptions {
    * Time passes for scripts only by `pass` and `passInUse`, so that results do not depend on the load of the machine.
    */
   readonly frozenClock?: boolean;
-  /** The head of a resource has room for two leases and two tombstones (scripts/leases/shared/layout.lua). */
+  /** The head of a resource has room for two leases and two tombstones (leases/scripts/shared/layout.lua). */
   readonly smallHead?: boolean;
 }
 

@@ -21,7 +21,7 @@ export function withFrozenClock(text: string): string {
   );
 }
 
-/** Places of the embedded scripts that decide what is in the head (scripts/leases/shared/layout.lua). */
+/** Places of the embedded scripts that decide what is in the head (leases/scripts/shared/layout.lua). */
 const HEAD_BOUNDS: readonly [string, string][] = [
   ['#lease_ids < 16', '#lease_ids < 2'],
   ['meta.ends <= 8', 'meta.ends <= 1'],

@@ -11,7 +11,7 @@ import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 /** A write during a move waits for this time. */
 const SHORT_TIMEOUT_MS = 150;
 const LONG_TIMEOUT_MS = 30_000;
-/** The kinds of keys of a dictionary (scripts/entries/shared/dictionary.lua). */
+/** The kinds of keys of a dictionary (autocomplete/scripts/shared/dictionary.lua). */
 const KINDS = ['meta', 'state', 'e', 'feed', 'done', 'stage'] as const;
 type Kind = (typeof KINDS)[number];
 

@@ -144,7 +144,7 @@ export function readBuckets(reply: readonly RawReply[]): BucketsRead | Gap {
   return { kind: 'buckets', version: numberOf(version), tail: textOf(tail), ...bucketsOf(buckets) };
 }
 
-/** The values of shared/read-buckets.lua. */
+/** The values of `read_buckets` in dictionary.lua. */
 function bucketsOf([bucketCount, next, packed]: readonly RawReply[]): Pick<
   BucketsRead,
   'bucketCount' | 'next' | 'packed'
@@ -270,7 +270,7 @@ export class EntryCommands {
     return entriesKey(this.prefix, name);
   }
 
-  /** The key of a chunk of a put, before the put is committed (scripts/entries/shared/dictionary.lua). */
+  /** The key of a chunk of a put, before the put is committed (autocomplete/scripts/shared/dictionary.lua). */
   chunkKey(name: string, writeId: string, number: number): string {
     const key = this.keyOf(name);
     return `${key.slice(0, key.indexOf('}:d:') + '}:d:'.length)}stage:${writeId}:${number}`;

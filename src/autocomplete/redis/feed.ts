@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock';
 import { type EntryCommands, GAP, readElements, scripts } from './entry-replies';
 import { PackReader, type Unpacked } from './packing';
 
-/** Reads the last writes of a dictionary. scripts/entries/shared/feed.lua describes the elements of the feed. */
+/** Reads the last writes of a dictionary. autocomplete/scripts/shared/feed.lua describes the elements of the feed. */
 export class EntryFeed {
   constructor(
     private readonly on: EntryCommands,

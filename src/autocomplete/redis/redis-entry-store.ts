@@ -93,7 +93,7 @@ export interface EntryStoreOptions {
   readonly clock: Clock;
 }
 
-/** The entries of dictionaries in Redis. scripts/entries/shared/dictionary.lua describes the keys. */
+/** The entries of dictionaries in Redis. autocomplete/scripts/shared/dictionary.lua describes the keys. */
 export class RedisEntryStore implements EntryStore {
   private readonly on: EntryCommands;
   private readonly nameList: DictionaryNames;

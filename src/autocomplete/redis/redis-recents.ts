@@ -7,7 +7,7 @@ import type { RawReply } from '../../redis/writer';
 import type { RecentIdentity, RecentsStore } from '../entry-store';
 import type { Recent } from '../suggestion';
 
-/** How a recent is stored: two elements of a Redis list, described in scripts/autocomplete/shared/recents.lua. */
+/** How a recent is stored: two elements of a Redis list, described in autocomplete/scripts/shared/recents.lua. */
 
 const WITH_ID = 'i';
 const WITHOUT_ID = 't';

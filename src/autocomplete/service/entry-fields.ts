@@ -27,7 +27,7 @@ import { durationToMs } from '../../rpc/wire';
 import { checkName, checkText, type Violations } from '../../rpc/fields';
 import { kindOfMessage } from './entry-messages';
 
-/** Checks of the fields that only autocomplete has. `grpc/fields.ts` has the shared checks. */
+/** Checks of the fields that only autocomplete has. `rpc/fields.ts` has the shared checks. */
 
 /** The check of a request's entries stops at this number of violations, because an answer has no room for more. */
 const MAX_ENTRY_VIOLATIONS = 20;

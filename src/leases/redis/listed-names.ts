@@ -26,7 +26,7 @@ export interface ListedNamesOptions {
   readonly inspect: (resource: Resource, caller?: object) => Promise<ResourceView>;
 }
 
-/** Steps of lists over the indexes of names (scripts/leases/shared/layout.lua). */
+/** Steps of lists over the indexes of names (leases/scripts/shared/layout.lua). */
 export class ListedNames {
   constructor(private readonly options: ListedNamesOptions) {}
 

@@ -15,7 +15,7 @@ import {
 import { decodeLeaseId } from '../lease-id';
 import type { AcquireRequest, HoldStart, ListRequest } from '../lease-requests';
 
-/** Checks of the fields that only leases have. `grpc/fields.ts` has the shared checks. */
+/** Checks of the fields that only leases have. `rpc/fields.ts` has the shared checks. */
 
 const UUID_V4_OR_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const NO_DURATION = 'is not a valid Duration: seconds and nanos must be in range and have the same sign';

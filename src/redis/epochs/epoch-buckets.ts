@@ -97,7 +97,7 @@ export interface EpochWatchOptions {
   readonly onDoubt: () => void;
 }
 
-/** An epoch of this layout without the fields of a pause: run, durability and two bounds (scripts/epochs/epoch-adopt.lua). */
+/** An epoch of this layout without the fields of a pause: run, durability and two bounds (redis/scripts/epoch-adopt.lua). */
 const CALM = new RegExp(`^L${LEASE_LAYOUT}:\\S+ \\S+ \\S+ \\S+$`);
 
 /**

@@ -3,7 +3,7 @@
 --
 --     run_id durability quarantine overlap [since until shift cause]
 --
---   run_id      the layout of the leases (scripts/leases/shared/layout.lua), the run of Redis for which the epoch is in
+--   run_id      the layout of the leases (leases/scripts/shared/layout.lua), the run of Redis for which the epoch is in
 --               force, and its term as master (src/redis/epochs/known-run.ts)
 --   durability  a: the run had every acknowledged write on disk; w: not always
 --   quarantine  the longest quarantine of the bucket's servers (ms)

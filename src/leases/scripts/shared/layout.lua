@@ -1,4 +1,4 @@
--- Keys and numbers that the scripts of the permits engine share. layout.lua describes the keys.
+-- Keys and numbers that the scripts of leases share. The keys are described below.
 --
 -- EPOCH_KEY belongs to the resource's bucket. All keys share the bucket's slot. In Redis Cluster, KEYS also has a key that
 -- never exists: `absentKey` in src/redis/buckets.ts says why.
