@@ -287,6 +287,11 @@ test.each(Object.entries(MAY_IMPORT))('only these rooms import %s: %j', (to, roo
   expect(texts(users.filter(({ from }) => !rooms.includes(from)))).toEqual([]);
 });
 
+test('the server imports nothing of tests, tools, benchmarks and examples, because its package has none of them', () => {
+  const isPacked = (room: string) => floorOf(room) >= 0 || room in MAY_IMPORT;
+  expect(texts(crossings.filter(({ to }) => !isPacked(to)))).toEqual([]);
+});
+
 test('the SDK imports nothing of the server', () => {
   const forbidden = crossings.filter(
     ({ from, to }) => from === 'clients/typescript' && to !== 'generated/typescript',
@@ -374,7 +379,7 @@ test('only call-channel.ts, served-call.ts, terminal.ts and time-of-day.ts use t
   ]);
 });
 
-test('in the engines, base and flow, only identities.ts and clock.ts use random numbers, time and timers', () => {
+test('in the engines, base and flow, only identities.ts and clock.ts use Math.random, time and timers', () => {
   const engine = sources.filter(({ room }) => ['base', 'flow', ...PRODUCTS].includes(room));
   const uses = (global: string): string[] =>
     engine.filter((source) => usesOf(source, global).length > 0).map(({ path }) => path);

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock';
 import { escapeText } from '../base/text';
 import type { CallTrace, Log } from '../base/meters';
-import { addressOf } from '../base/redis-address';
+import { addressOf } from '../base/callers';
 import { SampledLines, type SampleBounds } from '../base/sampled-lines';
 import type { AuditedAct } from './audited-acts';
 import type { Verb } from './verbs';

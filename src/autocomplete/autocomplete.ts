@@ -57,7 +57,7 @@ export interface NameReader extends ReadableNames {
 }
 
 /**
- * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
+ * The engine's interface for the service, which has checked all fields. A rejection with another error than a
  * HoldfastError is a defect.
  */
 export interface AutocompleteEngine {

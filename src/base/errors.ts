@@ -1,4 +1,4 @@
-/** The reason why a call failed. One table in the transport maps each reason to a status code. */
+/** The reason why a call failed. One table (rpc/call-errors.ts) maps each reason to a status code. */
 export type Reason =
   | 'INVALID_FIELD'
   | 'REQUEST_MISMATCH'

@@ -1,7 +1,7 @@
 import { HoldfastError, StoreFailure } from './errors';
 import { roundedTimeSpan } from './text';
 
-/** The errors for a `StoreFailure`. Leases, autocomplete and the transport share these texts. */
+/** The errors for a `StoreFailure`. All products and the transport share these texts. */
 
 /** `subject`: the affected name. Undefined: the call names no resource. */
 export function storeUnavailable(subject?: string): HoldfastError {

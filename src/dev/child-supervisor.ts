@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-/** The messages between a parent and its supervisor process. See child-supervisor.ts. */
+/** The messages between a parent and its supervisor process. */
 
 /** The first message to the supervisor. */
 export interface SupervisorSetup {

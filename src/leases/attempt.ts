@@ -1,7 +1,14 @@
 import type { Call } from '../base/call';
 import { HoldfastError, StoreFailure } from '../base/errors';
-import { answeredTooLate, callCancelled, notGranted, notWithdrawn, refusal } from './attempt-errors';
-import type { AttemptFacts, WaitEnding } from './attempt-errors';
+import {
+  answeredTooLate,
+  callCancelled,
+  notGranted,
+  notWithdrawn,
+  refusal,
+  type AttemptFacts,
+  type WaitEnding,
+} from './attempt-errors';
 import { WaitAllowance, type WaitEnd } from './allowance';
 import { hasOffsetPassed, requestKey, type Resource } from './lease';
 import * as errors from './lease-errors';

@@ -16,7 +16,7 @@ import type { Granted } from './lease-store';
  */
 export interface LeaseId {
   readonly resource: Resource;
-  /** The id under which the store keeps the request (lease-id.ts). */
+  /** The id under which the store keeps the request: see `storedRequestId`. */
   readonly requestId: string;
   /** The secret as 22 characters of base64url. */
   readonly secret: string;

@@ -34,7 +34,7 @@ import { ResourceLists } from './resource-lists';
 import { Watches } from './watches';
 
 /**
- * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
+ * The engine's interface for the service, which has checked all fields. A rejection with another error than a
  * HoldfastError is a defect.
  */
 export interface LeaseEngine {

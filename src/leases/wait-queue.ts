@@ -44,7 +44,7 @@ export class Waiter {
   ticket: string;
   position: number;
   snapshot: QueueSnapshot;
-  /** When the call was added to the calls that wait (wait-queue.ts). */
+  /** When the call was added to the calls that wait: a number of `Moments`. */
   since = 0;
   private readonly raised = new Set<Signal>();
   private wakeUp: (() => void) | undefined;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { networkOf } from '../base/redis-address';
+import { networkOf } from '../base/callers';
 
 /** Bounds of the open connections. */
 export interface ConnectionLimits {

@@ -21,7 +21,7 @@ import type { Accounts } from '../base/accounts';
 import { Callers } from '../base/callers';
 import type { Clock } from '../base/clock';
 import type { Log } from '../base/meters';
-import { SEVERAL_ADDRESSES } from '../base/redis-address';
+import { SEVERAL_ADDRESSES } from '../base/callers';
 import { type SampleBounds, SampledLines } from '../base/sampled-lines';
 import type { StoreHealth, StoreOperations } from '../base/store-state';
 import type { Limits } from '../leases/lease';

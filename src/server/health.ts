@@ -15,8 +15,10 @@ const GRANTS = 'holdfast.grants';
 
 /** A watch needs no credential, and costs about 10 kB of memory. */
 const MAX_WATCHES = 10_000;
-/** A gRPC client opens one watch for each service config. */
-/** By connection, because all clients behind a proxy have one address, and each may watch. */
+/**
+ * A gRPC client opens one watch for each service config. By connection, because all clients behind a proxy have one address,
+ * and each may watch.
+ */
 const SHARE = { of: 'connection', limit: 16 } as const;
 
 type WatchStream = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;

@@ -1,4 +1,4 @@
-import { addressOf } from '../../src/base/redis-address';
+import { addressOf } from '../../src/base/callers';
 import { SampledLines } from '../../src/base/sampled-lines';
 import { ManualClock } from '../support/manual-clock';
 

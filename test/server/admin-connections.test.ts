@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { networkOf } from '../../src/base/redis-address';
+import { networkOf } from '../../src/base/callers';
 import { AdminServer } from '../../src/server/admin';
 import { eventuallyPasses } from '../support/eventually';
 

@@ -40,7 +40,7 @@ import type {
 } from '../entry-store';
 import type { Profile } from '../suggestion';
 
-/** Decodes the replies of the scripts in scripts/entries. The header comment of each script describes its reply. */
+/** Decodes the replies of the scripts in autocomplete/scripts. The header comment of each script describes its reply. */
 
 export type Ok = { readonly kind: 'ok' };
 /** Other work came first, so the script must be called again. */

@@ -20,7 +20,7 @@ import {
 } from './request-fields';
 import { checkPartBytes, type SessionRequest } from './session-request';
 
-/** Reads the messages of a session's client. Every function throws INVALID_FIELD. */
+/** Reads the messages of a session's client. A wrong message throws INVALID_FIELD. */
 
 type Command = NonNullable<CommandMessage['command']>;
 

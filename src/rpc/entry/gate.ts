@@ -1,7 +1,7 @@
 import type { Http2Session, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Clock } from '../../base/clock';
 import { HoldfastError } from '../../base/errors';
-import { networkOf } from '../../base/redis-address';
+import { networkOf } from '../../base/callers';
 import { FairQueue, type Priority } from '../../flow/fair-queue';
 import { answer, refusalHeaders, surviveErrors } from '../call-errors';
 import { AnonymousCalls, type AnonymousSource } from './anonymous-calls';

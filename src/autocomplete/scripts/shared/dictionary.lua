@@ -6,7 +6,7 @@
 --   owner        the identity that created the dictionary; absent if the creator had none
 --   live         the generation that answers; absent until the first import is committed
 --   generation   number of generations that have been live
---   version      number of writes and commits; `tail` names their history (see dictionary.lua)
+--   version      number of writes and commits; `tail` names their history (see `tail_after`)
 --   pending      a put that is committed, but not in the buckets yet (see generation.lua)
 --   previous     the generation before `live`, while it is kept: its `done` answers repeated writes
 --   committing   a commit that still follows writes (see commit.lua)

@@ -1,4 +1,4 @@
--- Keys and numbers that the scripts of leases share. The keys are described below.
+-- Keys and numbers that the scripts of leases share, what the keys hold, and the record of a request.
 --
 -- EPOCH_KEY belongs to the resource's bucket. All keys share the bucket's slot. In Redis Cluster, KEYS also has a key that
 -- never exists: `absentKey` in src/redis/buckets.ts says why.
@@ -35,7 +35,7 @@ local MOST_PAST = 10000         -- the most tombstones of one `past` hash
 -- The layout of a resource in Redis. A resource is one hash, STATE_KEY:
 --
 --   h       the head: the numbers of `meta`, then the inline index (below)
---   r<id>   the record of the request with this id (layout.lua)
+--   r<id>   the record of the request with this id, described below
 --   moving  `change`: unfinished work; absent for most resources
 --   w       the servers with watches (servers.lua); absent for most resources. A watched lock that was never used has only
 --           this field
@@ -189,7 +189,7 @@ end
 -- @field u client_request_id   the request id that the client has sent; absent without an identity, because then the request is
 --                          stored under this id (src/leases/lease-id.ts)
 --
--- The state determines the place of the request (layout.lua). Fencing tokens and tickets only rise.
+-- The state determines the place of the request. Fencing tokens and tickets only rise.
 local WAITING = 'W'
 local DETACHED = 'D' -- the waiting call has ended; the place in the queue is kept
 local OFFERED = 'O'  -- the permits are taken, and the server must claim them

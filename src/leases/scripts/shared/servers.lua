@@ -20,7 +20,7 @@ local function is_after(stored, attach)
   return other_number > number or other_number == number and tonumber(other_command) > tonumber(command)
 end
 
--- Sends a hint to a server: the id of a request to recheck, or the nil UUID (servers.lua). The calling server gets the hint as news.
+-- Sends a hint to a server: the id of a request to recheck, or the nil UUID (`tell_watchers`). The calling server gets the hint as news.
 -- @rare
 local function tell_server(server, id)
   if server == calling_server then
