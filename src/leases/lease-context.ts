@@ -2,7 +2,6 @@ import type { Call } from '../base/call';
 import type { Clock } from '../base/clock';
 import type { Identities } from '../base/identities';
 import { BackgroundCommands } from '../flow/backoff';
-import { BoundedSteps } from './bucket-walk';
 import { ageLimitAt, callDeadline, CountedLeases, WaitingCalls } from './allowance';
 import { LATE_RELEASE_PAUSES } from './held-lease';
 import { LeaseMeters, type LeaseObserver } from './lease-meters';
@@ -12,7 +11,7 @@ import type { CallRef, Granted, LeaseStore, LeaseWanted } from './lease-store';
 import type { AcquireRequest } from './lease-requests';
 import { storedRequestId } from './lease-id';
 import { TimerQueue } from '../flow/timer-queue';
-import { Withdrawals } from './withdrawals';
+import { BoundedSteps, Withdrawals } from './withdrawals';
 
 export interface LeaseOptions {
   readonly store: LeaseStore;

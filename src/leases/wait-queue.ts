@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock';
 import { reportDefect, StoreFailure } from '../base/errors';
 import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
-import type { BoundedSteps } from './bucket-walk';
 import { requestKey, type Resource, resourceKey, type Service } from './lease';
 import type { Granted, LeaseStore, LeaseWanted, QueueSnapshot, TouchReply, Waiting } from './lease-store';
+import type { BoundedSteps } from './withdrawals';
 
 /**
  * Counts the steps of this server, to compare what the store has confirmed. The replies of the store may be handled in

@@ -18,10 +18,9 @@ import {
 } from '../autocomplete/service/autocomplete-services';
 import { type AutocompleteLimits, defaultAutocompleteLimits } from '../autocomplete/suggestion';
 import type { Accounts } from '../base/accounts';
-import { Callers } from '../base/callers';
+import { Callers, SEVERAL_ADDRESSES } from '../base/callers';
 import type { Clock } from '../base/clock';
 import type { Log } from '../base/meters';
-import { SEVERAL_ADDRESSES } from '../base/callers';
 import { type SampleBounds, SampledLines } from '../base/sampled-lines';
 import type { StoreHealth, StoreOperations } from '../base/store-state';
 import type { Limits } from '../leases/lease';

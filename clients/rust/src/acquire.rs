@@ -248,7 +248,7 @@ impl Semaphore {
     }
 
     /// The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit, and the log
-    /// tells of another one once for each name.
+    /// tells once of each other limit of a name.
     pub fn limit(mut self, number: u32) -> Semaphore {
         if let Kind::Permits { limit, .. } = &mut self.0.acquire.kind {
             *limit = Some(number);

@@ -7,7 +7,7 @@ import type { BucketsRead, EntryStore, Head, LoadSource, LoadStart, Missing, Wri
 import { type BuildInput, newCancelFlag, NoMemory } from './builds';
 import { type CopyOptions, GenerationCopy } from './copy';
 import type { HeldLayer, Position } from './levels';
-import { type HeadReads, WritesMeanwhile } from './writes-meanwhile';
+import { type HeadReads, WritesMeanwhile } from './store-reads';
 
 const LEAST_RETRY_MS = 100;
 const MOST_RETRY_MS = 10_000;

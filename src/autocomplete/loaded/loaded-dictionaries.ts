@@ -26,7 +26,7 @@ import { IndexMemory } from './index-memory';
 import { LoadedDictionary } from './loaded-dictionary';
 import { CopySearch, type SearchCaller } from './search';
 import { IndexThread } from './thread-calls';
-import { HeadReads } from './writes-meanwhile';
+import { HeadReads } from './store-reads';
 
 export interface LoadedDictionariesOptions {
   readonly store: Pick<EntryStore, 'head' | 'startLoad' | 'readBuckets' | 'writesAfter'>;

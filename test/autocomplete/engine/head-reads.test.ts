@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/base/clock';
 import type { Head } from '../../../src/autocomplete/entry-store';
-import { HeadReads } from '../../../src/autocomplete/loaded/writes-meanwhile';
+import { HeadReads } from '../../../src/autocomplete/loaded/store-reads';
 import { StoreFailure } from '../../../src/base/errors';
 
 function headOf(version: number): Head {

@@ -1,7 +1,7 @@
 import type { Gap, Head, Write, Writes } from '../../../src/autocomplete/entry-store';
 import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
 import type { Position } from '../../../src/autocomplete/loaded/levels';
-import { WritesMeanwhile } from '../../../src/autocomplete/loaded/writes-meanwhile';
+import { WritesMeanwhile } from '../../../src/autocomplete/loaded/store-reads';
 import { ManualClock } from '../../support/manual-clock';
 
 const MIB = 2 ** 20;

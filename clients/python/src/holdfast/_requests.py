@@ -72,7 +72,7 @@ class Requests(ABC, Generic[Acquiring]):
         """Permits of a semaphore, as `lock`.
 
         limit: the limit of a semaphore that does not exist yet. An existing one keeps its limit,
-            and the logger is told once for each name.
+            and the logger is told once of each other limit of a name.
         exact_limit: demands `limit`. Raises a LimitMismatchError if the semaphore has another
             limit when the permits are asked for. Needs the permission `read`, and raises a
             NotAllowedError without it. A later change of the limit is not noticed.

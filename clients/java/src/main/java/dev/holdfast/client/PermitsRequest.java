@@ -13,7 +13,7 @@ public final class PermitsRequest extends AcquireRequest<PermitsRequest> {
 
   /**
    * The limit of a semaphore that does not exist yet. An existing semaphore keeps its limit, and
-   * the log tells of another one once for each name.
+   * the log tells once of each other limit of a name.
    */
   public PermitsRequest limit(int limit) {
     return with(copy -> copy.limit = limit);
