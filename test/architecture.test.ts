@@ -113,7 +113,6 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'leases/life': 'who speaks for a lease: calls and streams move here',
   'leases/redis/redis-lease-store': 'the store, method by method',
   'redis/command-meters': 'imported by the runner, and by the metrics of the server',
-  'redis/runner': 'one class, whose states are told together',
   'redis/topology/cluster': 'one class, whose states are told together',
   'rpc/call-kinds': 'goes when a call stands in one row of its service',
   'rpc/entry/gate': 'one class, whose states are told together',

@@ -6,7 +6,8 @@ import type { Priority } from '../flow/fair-queue';
 import type { CommandMeter } from './command-meters';
 import type { Redirection } from './failure-class';
 import type { AnsweringNode } from './node/confirmations';
-import type { Reply } from './writer';
+import type { NodeReport } from './node/report';
+import type { RawReply, Reply } from './writer';
 
 /** The next step that a script asks of its server: none, touch the resource, or check the epochs of the node. */
 export type FollowUp = 'none' | 'touch' | 'check-epochs';
@@ -92,10 +93,15 @@ export type GuardChoice = EpochGuard | 'of-node';
 export interface Script {
   readonly sha: string;
   readonly text: string;
+  /**
+   * True: each send of the script adds two arguments: `not_after`, a time by Redis's clock (us) after which the script
+   * must do nothing, because its caller has got a failure; and 1 if an earlier send may have run, else 0.
+   */
+  readonly isTimed: boolean;
 }
 
-export function script(text: string): Script {
-  return { text, sha: createHash('sha1').update(text).digest('hex') };
+export function script(text: string, { isTimed = false } = {}): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex'), isTimed };
 }
 
 /** An argument of a command. Bytes are sent unchanged. */
@@ -119,22 +125,57 @@ export const HIGH: Turn = { priority: 'high' };
 export const NORMAL: Turn = { priority: 'normal' };
 export const LOW: Turn = { priority: 'low' };
 
-export interface Operation<T> {
-  readonly turn: Turn;
-  readonly script: Script;
-  /** The keys of the script. For a command of Redis: its first argument. */
+/** `sentAt`: when the answered command was sent (ms, monotonic clock). `by`: the Redis that answered. */
+type Read<Raw, T> = (reply: Raw, sentAt: number, by: AnsweringNode) => T | Promise<T>;
+
+interface ToSend {
+  /**
+   * An idempotent script; or a command of Redis that may run twice, and has its keys before its arguments. A script would
+   * copy a long reply once more.
+   */
+  readonly run: Script | string;
+  /** In a Cluster, the first key decides which node runs the command. */
   readonly keys: readonly string[];
+  /** Default: LOW. */
+  readonly turn?: Turn | undefined;
+}
+
+interface TextCommand<T> extends ToSend {
   readonly args: readonly (string | number)[];
-  /** Makes the bytes to send, with `added` as the last arguments. Undefined: all arguments are text. */
-  readonly bytes: ((verb: 'eval' | 'evalsha', added: readonly number[]) => Buffer) | undefined;
-  /** True: the script gets the two arguments of `runTimed`. */
-  readonly isTimed: boolean;
-  /** True: texts of the reply stay bytes. */
-  readonly isRaw: boolean;
-  /** True: the operation is not sent again after a send that may have run. */
-  readonly once: boolean;
-  readonly guard: GuardChoice | undefined;
-  readonly read: (reply: never, sentAt: number, by: AnsweringNode) => T | Promise<T>;
+  readonly read: Read<Reply[], T>;
+  readonly guard?: undefined;
+  readonly isRaw?: undefined;
+}
+
+/** A script with epoch arguments. It is also sent again if it did nothing because of an outdated epoch. */
+interface GuardedCommand<T> extends ToSend {
+  readonly args: readonly (string | number)[];
+  readonly read: Read<GuardedReply, T>;
+  readonly guard: GuardChoice;
+  readonly isRaw?: undefined;
+}
+
+/** A command with payloads: texts of the reply stay bytes. */
+export interface RawCommand<T> extends ToSend {
+  readonly args: readonly RawArgument[];
+  readonly read: Read<RawReply[], T>;
+  readonly guard?: undefined;
+  readonly isRaw: true;
+}
+
+export type Command<T> = TextCommand<T> | GuardedCommand<T> | RawCommand<T>;
+
+/** How stores send commands. */
+export interface Commands {
+  /** Sends the command, and again if the connection is lost, within the time of one operation. */
+  send<T>(command: Command<T>): Promise<T>;
+  /** The last report of the Redis that has the key. Undefined: that Redis is not known. */
+  reportOf(key: string): NodeReport | undefined;
+}
+
+/** A command until its answer, with all its sends. */
+export interface Operation<T> {
+  readonly command: Command<T>;
   /** Moves when an operation is sent before the `patientUntil` of its turn. */
   deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
@@ -149,12 +190,8 @@ export class UnreadableReply extends Error {
 }
 
 /** True for an operation with a node's own guard: no other node may carry out the operation. */
-export function isForOneNode({ guard }: Pick<Operation<unknown>, 'guard'>): boolean {
-  return typeof guard === 'object';
-}
-
-export function isText(args: readonly RawArgument[]): args is readonly (string | number)[] {
-  return args.every((arg) => typeof arg !== 'object');
+export function isForOneNode({ command }: Pick<Operation<unknown>, 'command'>): boolean {
+  return typeof command.guard === 'object';
 }
 
 /** The last send of an operation did nothing. An earlier send may have done something if its reply was lost. */

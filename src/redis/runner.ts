@@ -1,21 +1,19 @@
 import type { Clock } from '../base/clock';
 import { StoreFailure } from '../base/errors';
 import {
+  type Command,
   type CommandLink,
   type CommandOptions,
-  type GuardChoice,
+  type Commands,
   type GuardedReply,
   isForOneNode,
   isGrant,
-  isText,
   LOW,
   notDone,
   type Operation,
   type RawArgument,
   readGuardedReply,
   type RedirectedOperation,
-  type Script,
-  type Turn,
   UnreadableReply,
   type Verdict,
 } from './commands';
@@ -73,17 +71,11 @@ class RetryTimes {
   }
 }
 
-/** How stores run commands. In a Cluster the first key decides which node runs the command. */
-export type Commands = Pick<
-  CommandRunner,
-  'run' | 'runGuarded' | 'runRaw' | 'runTimed' | 'query' | 'reportOf'
->;
-
 /**
  * Runs scripts and commands over one connection. ioredis is set to queue nothing and to send nothing twice. This class
  * retries instead, within the time of the operation, because the scripts are idempotent.
  */
-export class CommandRunner {
+export class CommandRunner implements Commands {
   private readonly window: CommandWindow;
   private readonly writer: CommandWriter;
   private readonly retryTimes: RetryTimes;
@@ -102,81 +94,14 @@ export class CommandRunner {
     return this.link.isReady;
   }
 
-  /** The last report of the Redis that has the key. Undefined: that Redis is not known. */
   reportOf(_key: string): NodeReport | undefined {
     return this.link.answering.report;
   }
 
-  /**
-   * Runs an idempotent script, and sends the script again if the connection is lost. `read` gets the reply, and the
-   * time when the answered command was sent (ms, monotonic clock), and the Redis that answered.
-   */
-  run<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    read: (reply: Reply[], sentAt: number) => T | Promise<T>,
-    turn: Turn = LOW,
-  ): Promise<T> {
-    const guard = undefined;
-    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, guard, read });
-  }
-
-  /** As `run`, for a guarded script. A script that did nothing because of an outdated epoch is also sent again. */
-  runGuarded<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    read: (reply: GuardedReply, sentAt: number, by: AnsweringNode) => T | Promise<T>,
-    guard: GuardChoice,
-    turn: Turn,
-  ): Promise<T> {
-    return this.start({ turn, script, keys, args, bytes: undefined, isRaw: false, guard, read });
-  }
-
-  /**
-   * As `run`, for scripts with payloads: arguments may be bytes, and texts of the reply are bytes. With `once` the
-   * script is not sent again if it may have run.
-   */
-  runRaw<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
-    once = false,
-  ): Promise<T> {
-    return this.startRaw(script, keys, args, read, { once });
-  }
-
-  /**
-   * As `runRaw`. The script gets two more arguments each time when it is sent: `not_after`, a time by Redis's clock (us)
-   * after which the script must do nothing, because its caller has got a failure; and 1 if an earlier send may have run,
-   * else 0.
-   */
-  runTimed<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
-  ): Promise<T> {
-    return this.startRaw(script, keys, args, read, { isTimed: true });
-  }
-
-  /** As `runRaw`, for a command of Redis that may run twice. A script would copy a long reply once more. */
-  query<T>(
-    command: string,
-    args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>,
-  ): Promise<T> {
-    return this.start({
-      turn: LOW,
-      script: { sha: command, text: command },
-      keys: [String(args[0])],
-      args: [],
-      bytes: () => commandBytes([command, ...args]),
-      isRaw: true,
-      guard: undefined,
-      read,
+  send<T>(command: Command<T>): Promise<T> {
+    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
+    return new Promise((resolve, reject) => {
+      this.sendOrRetry({ command, deadline, resolve, reject, redirectCount: 0 }, false);
     });
   }
 
@@ -184,46 +109,6 @@ export class CommandRunner {
   resume({ operation, mayHaveRun }: RedirectedOperation, asking: boolean): void {
     if (this.link.isReady) this.submit(operation, 'evalsha', mayHaveRun, asking);
     else this.retry(operation, mayHaveRun);
-  }
-
-  private startRaw<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly RawArgument[],
-    read: Operation<T>['read'],
-    options: { readonly once?: boolean; readonly isTimed?: boolean },
-  ): Promise<T> {
-    const common = { turn: LOW, script, keys, isRaw: true, guard: undefined, read, ...options };
-    if (isText(args)) return this.start({ ...common, args, bytes: undefined });
-    const bytes = (verb: 'eval' | 'evalsha', added: readonly number[]) =>
-      commandBytes([
-        verb,
-        verb === 'eval' ? script.text : script.sha,
-        keys.length,
-        ...keys,
-        ...args,
-        ...added,
-      ]);
-    return this.start({ ...common, args: [], bytes });
-  }
-
-  private start<T>(
-    wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount' | 'once' | 'isTimed'> &
-      Partial<Pick<Operation<T>, 'once' | 'isTimed'>>,
-  ): Promise<T> {
-    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
-    return new Promise((resolve, reject) => {
-      const operation = {
-        once: false,
-        isTimed: false,
-        ...wanted,
-        deadline,
-        resolve,
-        reject,
-        redirectCount: 0,
-      };
-      this.sendOrRetry(operation, false);
-    });
   }
 
   private sendOrRetry<T>(operation: Operation<T>, mayHaveRun: boolean): void {
@@ -240,8 +125,9 @@ export class CommandRunner {
     mayHaveRun: boolean,
     asking = false,
   ): void {
-    const { turn, deadline } = operation;
-    if (this.window.tryEnter(turn.priority)) return this.send(operation, verb, mayHaveRun, asking);
+    const { command, deadline } = operation;
+    const { turn = LOW } = command;
+    if (this.window.tryEnter(turn.priority)) return this.write(operation, verb, mayHaveRun, asking);
     this.window.wait({
       turn,
       // The caller of an operation that may have run must learn the outcome.
@@ -251,7 +137,7 @@ export class CommandRunner {
       send: () => {
         if (this.link.isReady) {
           if (!mayHaveRun) this.renewTime(operation);
-          return this.send(operation, verb, mayHaveRun, asking);
+          return this.write(operation, verb, mayHaveRun, asking);
         }
         this.window.leave(turn.priority, undefined);
         this.retry(operation, mayHaveRun);
@@ -263,19 +149,21 @@ export class CommandRunner {
   /** Restarts the time limit of an operation, because the wait for its turn does not count. */
   private renewTime<T>(operation: Operation<T>): void {
     const now = this.options.clock.now();
-    if (now < (operation.turn.patientUntil ?? 0)) operation.deadline = now + this.options.commandTimeoutMs;
+    if (now < (operation.command.turn?.patientUntil ?? 0))
+      operation.deadline = now + this.options.commandTimeoutMs;
   }
 
-  /** Sends an operation that has a place in the window. */
-  private send<T>(
+  /** Writes an operation that has a place in the window. */
+  private write<T>(
     operation: Operation<T>,
     verb: 'eval' | 'evalsha',
     mayHaveRun: boolean,
     asking: boolean,
   ): void {
-    const { turn, script, keys, bytes, isRaw, deadline } = operation;
-    const guard = operation.guard === 'of-node' ? this.options.nodeGuard : operation.guard;
-    let { args } = operation;
+    const { command, deadline } = operation;
+    const { run, keys, turn = LOW } = command;
+    const guard = command.guard === 'of-node' ? this.options.nodeGuard : command.guard;
+    let { args }: { args: readonly RawArgument[] } = command;
     if (guard) {
       const epochArguments = guard.epochArguments(deadline, keys);
       if (!epochArguments) {
@@ -283,11 +171,10 @@ export class CommandRunner {
         return operation.reject(notDone(mayHaveRun));
       }
       args = args.concat(epochArguments);
+    } else if (typeof run === 'object' && run.isTimed) {
+      args = args.concat([this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0]);
     }
-    const added = operation.isTimed ? [this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0] : [];
-    const text = bytes
-      ? bytes(verb, added)
-      : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args.concat(added));
+    const text = encoded(verb, command, args);
     const sentAt = this.options.clock.now();
     const { answering, meter } = this.link;
     const onOutcome: OnOutcome = (error, reply) => {
@@ -297,13 +184,13 @@ export class CommandRunner {
         meter?.failed(failureClassOf(error));
         return this.onFailure(operation, error, mayHaveRun, asking);
       }
-      if (operation.guard === undefined) {
+      if (command.guard === undefined) {
         this.window.leave(turn.priority, {});
         return this.settle(operation, reply as Reply[], sentAt, answering);
       }
       const guarded = readGuardedReply(reply, sentAt, mayHaveRun);
       this.window.leave(turn.priority, { leftAt: flush.at, ranAt: guarded?.redisTimeMs });
-      if (guarded === undefined) return operation.reject(new UnreadableReply(script.sha));
+      if (guarded === undefined) return operation.reject(new UnreadableReply(nameOf(command)));
       const check = guard?.epochCheck(guarded, keys);
       if (!check) return this.settle(operation, guarded, sentAt, answering);
       const withoutGrants = { ...guarded, news: guarded.news.filter((one) => !isGrant(one)) };
@@ -311,6 +198,7 @@ export class CommandRunner {
         this.settle(operation, withoutGrants, sentAt, answering),
       );
     };
+    const isRaw = command.isRaw ?? false;
     const flush: Flush = this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
   }
 
@@ -322,10 +210,10 @@ export class CommandRunner {
   ): void {
     let answer: T | Promise<T>;
     try {
-      answer = operation.read(reply as never, sentAt, answering);
+      answer = operation.command.read(reply as never, sentAt, answering);
     } catch (cause) {
       return operation.reject(
-        cause instanceof StoreFailure ? cause : new UnreadableReply(operation.script.sha, { cause }),
+        cause instanceof StoreFailure ? cause : new UnreadableReply(nameOf(operation.command), { cause }),
       );
     }
     operation.resolve(answer);
@@ -341,7 +229,6 @@ export class CommandRunner {
         return operation.reject(error);
       case 'not-written':
       case 'connection-lost':
-        if (mayHaveRun && operation.once) return operation.reject(notDone(mayHaveRun));
         return this.retry(operation, mayHaveRun);
       case 'redirected':
         if (this.isRedirected(error)) return this.redirect(operation, error, mayHaveRun);
@@ -413,4 +300,25 @@ export class CommandRunner {
       })
       .catch(reject);
   }
+}
+
+/** A command in Redis's protocol. `verb` counts for scripts only. */
+function encoded(
+  verb: 'eval' | 'evalsha',
+  { run, keys }: Command<unknown>,
+  args: readonly RawArgument[],
+): string | Buffer {
+  if (typeof run === 'string') return commandBytes([run, ...keys, ...args]);
+  const script = verb === 'eval' ? run.text : run.sha;
+  if (isText(args)) return commandText(verb, script, keys, args);
+  return commandBytes([verb, script, keys.length, ...keys, ...args]);
+}
+
+function isText(args: readonly RawArgument[]): args is readonly (string | number)[] {
+  return args.every((arg) => typeof arg !== 'object');
+}
+
+/** For errors: the hash of the script, or the command of Redis. */
+function nameOf({ run }: Command<unknown>): string {
+  return typeof run === 'string' ? run : run.sha;
 }

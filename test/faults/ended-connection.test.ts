@@ -32,7 +32,12 @@ test('a command on a connection that has just ended waits for the next connectio
     // Until the socket's event 'close', the status in ioredis is 'ready', but ioredis writes nothing to the socket.
     client.stream.destroy();
     expect(client.status).toBe('ready');
-    const { reply } = await connection.commands.run(script("return {'done'}"), [], [], whole);
+    const { reply } = await connection.commands.send({
+      run: script("return {'done'}"),
+      keys: [],
+      args: [],
+      read: whole,
+    });
     expect(reply).toEqual(['done']);
     expect(tries).toBeLessThan(20);
   } finally {

@@ -15,7 +15,7 @@ const FOLDER = join(ROOT, 'src');
 const sourceName = (path: string): string => relative(FOLDER, path).split(sep).join('/');
 
 /** The scripts by the names of their constants. */
-export type Scripts = ReadonlyMap<string, Script>;
+export type Scripts = ReadonlyMap<string, Pick<Script, 'text' | 'sha'>>;
 
 /** Replaces the texts of the scripts in this process. Create this object before a test file is loaded. */
 export class ScriptTexts {
@@ -34,13 +34,15 @@ export class ScriptTexts {
     this.unbroken = this.embed();
     this.present = this.unbroken;
     const names = new Map([...this.unbroken].map(([name, { text }]) => [text, name]));
-    const present = (name: string): Script => this.present.get(name) as Script;
+    const present = (name: string) => this.present.get(name) as Pick<Script, 'text' | 'sha'>;
     const original = operation.script;
     // The modules of the server keep the object that this function returns.
-    const script = (text: string): Script => {
+    const script: typeof original = (text, options) => {
       const name = names.get(text);
-      if (name === undefined) return original(text);
+      const { isTimed } = original(text, options);
+      if (name === undefined) return original(text, options);
       return {
+        isTimed,
         get text() {
           return present(name).text;
         },

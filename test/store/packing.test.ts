@@ -56,7 +56,13 @@ describe('packed values', () => {
 
   /** What Redis packs of a packed value. */
   const echoed = (packed: Buffer): Promise<Buffer> =>
-    connection.commands.runRaw(ECHO, ['key'], [packed], (reply) => reply as unknown as Buffer);
+    connection.commands.send({
+      run: ECHO,
+      keys: ['key'],
+      args: [packed],
+      read: (reply) => reply as unknown as Buffer,
+      isRaw: true,
+    });
 
   it('are read as they were written, by this server and by Redis', async () => {
     await fc.assert(

@@ -47,7 +47,9 @@ describe('the confirmation of a change by a replica', () => {
     });
     connections.push(connection);
     await connection.ready(60_000);
-    return connection.commands.query('SET', ['test:{1}:change', 'made'], (_, _sentAt, by) => by);
+    const keys = ['test:{1}:change'];
+    const read = (_: unknown, _sentAt: number, by: AnsweringNode) => by;
+    return connection.commands.send({ run: 'SET', keys, args: ['made'], read, isRaw: true });
   }
 
   const confirmed = (by: AnsweringNode) => by.confirm('test:{1}:change', systemClock.now());

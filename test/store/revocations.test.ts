@@ -1,6 +1,6 @@
 import type { RevokeCursor } from '../../src/leases/lease-store';
 import type { AnsweringNode } from '../../src/redis/node/confirmations';
-import type { Commands } from '../../src/redis/runner';
+import type { Commands } from '../../src/redis/commands';
 import type { GuardedReply } from '../../src/redis/commands';
 import type { Reply } from '../../src/redis/writer';
 import { RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
@@ -19,10 +19,9 @@ function storeWith(replies: readonly GuardedReply[]) {
   const left = [...replies];
   const state = { confirmed: 0 };
   const by = { confirm: () => Promise.resolve(void (state.confirmed += 1)) } as unknown as AnsweringNode;
-  const runGuarded: Commands['runGuarded'] = async (_script, _keys, _args, read) =>
-    read(left.shift() as GuardedReply, 0, by);
+  const send: Commands['send'] = async ({ read }) => read(left.shift() as never, 0, by);
   const store = new RedisLeaseStore({
-    commands: { runGuarded } as Commands,
+    commands: { send } as Commands,
     guard: 'of-node',
     prefix: 'test',
     serverId: 's1',

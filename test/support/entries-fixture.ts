@@ -3,7 +3,7 @@ import { readBucketEntries } from '../../src/autocomplete/bucket-entries';
 import type { BucketsRead, EntryStore, Gap, Head, StoredEntry } from '../../src/autocomplete/entry-store';
 import { entryScripts, RedisEntryStore } from '../../src/autocomplete/redis/redis-entry-store';
 import { pack } from '../../src/autocomplete/redis/packing';
-import type { Commands } from '../../src/redis/runner';
+import type { Commands } from '../../src/redis/commands';
 import { RedisConnection } from '../../src/redis/connection';
 import { entriesKey } from '../../src/redis/buckets';
 import { EntriesChecker } from './entries-checker';

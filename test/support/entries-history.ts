@@ -70,8 +70,8 @@ export const stepsOf = fc.array(
 );
 
 /** The script with a feed of at most 20 kB. */
-const smallFeed = ({ text }: Script): Script =>
-  script(text.replaceAll('4194304', '20000').replaceAll('math.max(65536', 'math.max(5000'));
+const smallFeed = ({ text, isTimed }: Script): Script =>
+  script(text.replaceAll('4194304', '20000').replaceAll('math.max(65536', 'math.max(5000'), { isTimed });
 
 type Step = typeof stepsOf extends fc.Arbitrary<(infer One)[]> ? One : never;
 type Deed = Step['deed'];

@@ -1,5 +1,12 @@
 import { type Clock, systemClock } from '../../src/base/clock';
-import { type EpochGuard, type FollowUp, HIGH, script, type Script } from '../../src/redis/commands';
+import {
+  type Command,
+  type EpochGuard,
+  type FollowUp,
+  HIGH,
+  script,
+  type Script,
+} from '../../src/redis/commands';
 import { readHint, RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
 import type { CallRef, Granted } from '../../src/leases/lease-store';
 import { RedisNode } from '../../src/redis/topology/node';
@@ -109,18 +116,18 @@ export class TestServer {
       return options.smallHead ? withSmallHead(clocked) : clocked;
     };
     const clocked = (given: Script) =>
-      options.frozenClock || options.smallHead ? script(changed(given.text)) : given;
-    const run = commands.run.bind(commands);
-    commands.run = (what, ...rest) => run(clocked(what), ...rest);
-    const runGuarded = commands.runGuarded.bind(commands);
-    commands.runGuarded = (what, keys, args, read, given) => {
-      const recorded: typeof read = (reply, ...rest) => {
+      options.frozenClock || options.smallHead ? script(changed(given.text), given) : given;
+    const send = commands.send.bind(commands);
+    commands.send = <T>(command: Command<T>) => {
+      const run = typeof command.run === 'string' ? command.run : clocked(command.run);
+      if (command.guard === undefined) return send({ ...command, run });
+      const read: typeof command.read = (reply, ...rest) => {
         const { word, followUp } = reply;
         this.answers.push({ word, told: reply.news.length, followUp });
-        return read(reply, ...rest);
+        return command.read(reply, ...rest);
       };
       // The tests of scripts send thousands of commands at once, and none may be refused for lack of time.
-      return runGuarded(clocked(what), keys, args, recorded, given, HIGH);
+      return send({ ...command, run, read, turn: HIGH });
     };
     this.store = new RedisLeaseStore({
       ...options,

@@ -1,5 +1,4 @@
-import type { Commands } from '../../src/redis/runner';
-import type { Script } from '../../src/redis/commands';
+import type { Commands, Script } from '../../src/redis/commands';
 
 /** Thrown instead of an answer: the process of the server has stopped. */
 export class Stopped extends Error {
@@ -49,25 +48,18 @@ export class UnreliableCommands {
   get commands(): Commands {
     const { inner } = this;
     return {
-      run: inner.run.bind(inner),
-      runGuarded: inner.runGuarded.bind(inner),
       reportOf: inner.reportOf.bind(inner),
-      runRaw: (script, keys, args, read) => {
-        const run = () => inner.runRaw(this.variantOf(script), keys, args, read);
-        return this.send(run, run);
-      },
-      runTimed: async (script, keys, args, read) => {
-        const variant = this.variantOf(script);
-        const again = () => inner.runRaw(variant, keys, [...args, NEVER, MAY_HAVE_RUN], read);
-        const answer = await this.send(() => inner.runTimed(variant, keys, args, read), again);
+      send: async (command) => {
+        if (command.isRaw !== true) return inner.send(command);
+        const run = typeof command.run === 'string' ? command.run : this.variantOf(command.run);
+        const first = () => inner.send({ ...command, run });
+        if (typeof run === 'string' || !run.isTimed) return this.send(first, first);
+        const args = [...command.args, NEVER, MAY_HAVE_RUN];
+        const again = () => inner.send({ ...command, run: { ...run, isTimed: false }, args });
+        const answer = await this.send(first, again);
         if (hasEffect(answer)) this.repetitions.push(again);
         return answer;
       },
-      query: (command, args, read) =>
-        this.send(
-          () => inner.query(command, args, read),
-          () => inner.query(command, args, read),
-        ),
     };
   }
 

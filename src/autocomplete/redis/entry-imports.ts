@@ -46,7 +46,7 @@ export class EntryImports {
       newGenerationId(),
       owner,
     ];
-    const started = await this.on.runTimed(scripts.startImport, name, args, readStartImport);
+    const started = await this.on.send(scripts.startImport, name, args, readStartImport);
     const key = keyOf(name, importId);
     if (started.kind === 'ok' && !this.#sent.has(key)) this.#sent.set(key, 0);
     return started;
@@ -62,7 +62,7 @@ export class EntryImports {
       if (number === undefined) return LOST;
       this.#sent.set(key, number + 1);
       const args = [importId, number + 1, chunk];
-      const step = await this.on.run(scripts.putImported, name, args, readImportStep);
+      const step = await this.on.send(scripts.putImported, name, args, readImportStep);
       if (step.kind === 'lost') return this.lost(name, importId);
     }
     return this.follow(name, importId);
@@ -70,7 +70,7 @@ export class EntryImports {
 
   /** Has no number, because it may overtake a chunk that is sent again. */
   private async signOfLife(name: string, importId: string): Promise<Ok | LostImport> {
-    const step = await this.on.run(scripts.putImported, name, [importId, 0, pack([])], readImportStep);
+    const step = await this.on.send(scripts.putImported, name, [importId, 0, pack([])], readImportStep);
     return step.kind === 'lost' ? this.lost(name, importId) : this.follow(name, importId);
   }
 
@@ -80,7 +80,7 @@ export class EntryImports {
     const read = confirmed(this.on.keyOf(name), readImportStep, ({ kind }) => kind === 'ok');
     const commit = (hasBegun: boolean) => {
       const args = [importId, writeId, sentCount, hasBegun ? 1 : 0];
-      return this.on.runTimed(scripts.commitImport, name, args, read);
+      return this.on.send(scripts.commitImport, name, args, read);
     };
     try {
       let step = await commit(false);
@@ -98,13 +98,13 @@ export class EntryImports {
 
   async abandon(name: string, importId: string): Promise<void> {
     this.#sent.delete(keyOf(name, importId));
-    await this.on.run(scripts.abandonImport, name, [importId], () => undefined);
+    await this.on.send(scripts.abandonImport, name, [importId], () => undefined);
   }
 
   /** Follows the live generation regularly, so that writers need not wait until the import follows. */
   private async follow(name: string, importId: string): Promise<Ok | LostImport> {
     for (let steps = 0; steps < MOST_FOLLOW_STEPS; steps += 1) {
-      const step = await this.on.run(scripts.followImport, name, [importId], readImportStep);
+      const step = await this.on.send(scripts.followImport, name, [importId], readImportStep);
       if (step.kind === 'lost') return this.lost(name, importId);
       if (step.kind === 'ok') break;
     }

@@ -21,9 +21,7 @@ import {
 } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
 import { entriesKey } from '../../redis/buckets';
-import { type RawArgument, script, type Script } from '../../redis/commands';
-import type { AnsweringNode } from '../../redis/node/confirmations';
-import type { Commands } from '../../redis/runner';
+import { type Commands, type RawArgument, type RawCommand, script, type Script } from '../../redis/commands';
 import type { RawReply } from '../../redis/writer';
 import type {
   BucketsRead,
@@ -230,24 +228,26 @@ function numberOf(reply: RawReply | undefined): number {
   return Number(textOf(reply));
 }
 
+const TIMED = { isTimed: true };
+
 export const scripts = {
-  create: script(entriesCreate),
-  put: script(entriesPut),
-  putStaged: script(entriesPutStaged),
+  create: script(entriesCreate, TIMED),
+  put: script(entriesPut, TIMED),
+  putStaged: script(entriesPutStaged, TIMED),
   finish: script(entriesFinish),
-  delete: script(entriesDelete),
-  select: script(entriesSelect),
+  delete: script(entriesDelete, TIMED),
+  select: script(entriesSelect, TIMED),
   writesAfter: script(entriesWritesAfter),
   startLoad: script(entriesStartLoad),
   readBuckets: script(entriesReadBuckets),
   inspect: script(entriesInspect),
   usage: script(entriesUsage),
-  startImport: script(entriesImportStart),
+  startImport: script(entriesImportStart, TIMED),
   putImported: script(entriesImportPut),
   followImport: script(entriesImportFollow),
-  commitImport: script(entriesImportCommit),
+  commitImport: script(entriesImportCommit, TIMED),
   abandonImport: script(entriesImportAbandon),
-  drop: script(entriesDrop),
+  drop: script(entriesDrop, TIMED),
   sweep: script(entriesSweep),
 };
 
@@ -257,9 +257,9 @@ export const entryScripts: readonly Script[] = Object.values(scripts);
 /** The scripts that a replica runs. */
 export const loadScripts: readonly Script[] = [scripts.startLoad, scripts.readBuckets];
 
-type Read<T> = (reply: RawReply[], sentAt: number, by: AnsweringNode) => T | Promise<T>;
+type Read<T> = RawCommand<T>['read'];
 
-/** Runs the scripts of one dictionary. */
+/** Sends scripts and commands for one dictionary. */
 export class EntryCommands {
   constructor(
     readonly commands: Commands,
@@ -276,12 +276,8 @@ export class EntryCommands {
     return `${key.slice(0, key.indexOf('}:d:') + '}:d:'.length)}stage:${writeId}:${number}`;
   }
 
-  run<T>(one: Script, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
-    return this.commands.runRaw(one, [this.keyOf(name)], args, read);
-  }
-
-  runTimed<T>(one: Script, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
-    return this.commands.runTimed(one, [this.keyOf(name)], args, read);
+  send<T>(run: Script | string, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
+    return this.commands.send({ run, keys: [this.keyOf(name)], args, read, isRaw: true });
   }
 }
 

@@ -16,7 +16,7 @@ export class EntryFeed {
     after: { readonly generationId: string; readonly version: number; readonly tail: string },
   ): Promise<Writes | Gap | Missing> {
     const args = [after.generationId, after.version, after.tail];
-    const read = await this.on.run(scripts.writesAfter, name, args, readElements);
+    const read = await this.on.send(scripts.writesAfter, name, args, readElements);
     if (read.kind !== 'elements') return read;
     const elements: Element[] = [];
     const writes: Write[] = [];
@@ -50,8 +50,9 @@ export class EntryFeed {
   }
 
   private chunk(name: string, writeId: string, number: number): Promise<Buffer | undefined> {
-    const key = this.on.chunkKey(name, writeId, number);
-    return this.on.commands.query('GET', [key], (reply) => (reply as unknown as Buffer | null) ?? undefined);
+    const keys = [this.on.chunkKey(name, writeId, number)];
+    const read = (reply: unknown) => (reply as Buffer | null) ?? undefined;
+    return this.on.commands.send({ run: 'GET', keys, args: [], read, isRaw: true });
   }
 }
 

@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
 import { dictionaryNamesKey, ownedNamesKey } from '../../redis/buckets';
-import type { RawArgument, Script } from '../../redis/commands';
+import type { Commands, RawArgument, RawCommand, Script } from '../../redis/commands';
 import type { RedisConnection } from '../../redis/connection';
 import { confirmed } from '../../redis/node/confirmations';
-import type { Commands } from '../../redis/runner';
 import type { RawReply } from '../../redis/writer';
 import type {
   BucketsRead,
@@ -53,33 +52,35 @@ class DictionaryNames {
   ) {}
 
   async register(name: string): Promise<void> {
-    await this.commands.query('ZADD', [this.key, 0, name], () => undefined);
+    await this.send('ZADD', [0, name], () => undefined);
   }
 
   /** Resolves when the name is registered, and the replicas have it. Needs no memory if the name is registered. */
   async keepRegistered(name: string): Promise<void> {
     const isText = (reply: RawReply[]) => (reply as unknown) !== null;
     const read = confirmed(this.key, isText, (isRegistered) => isRegistered);
-    if (await this.commands.query('ZSCORE', [this.key, name], read)) return;
+    if (await this.send('ZSCORE', [name], read)) return;
     const readAdded = confirmed(
       this.key,
       () => undefined,
       () => true,
     );
-    await this.commands.query('ZADD', [this.key, 0, name], readAdded);
+    await this.send('ZADD', [0, name], readAdded);
   }
 
   async unregister(name: string): Promise<void> {
-    await this.commands.query('ZREM', [this.key, name], () => undefined);
+    await this.send('ZREM', [name], () => undefined);
   }
 
   list(beginning: string, after: string | undefined, limit: number): Promise<readonly string[]> {
     const from = after === undefined || after < beginning ? `[${beginning}` : `(${after}`;
     // No UTF-8 text contains the byte 255, so this key follows every name with this prefix.
     const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
-    return this.commands.query('ZRANGEBYLEX', [this.key, from, to, 'LIMIT', 0, limit], (names) =>
-      names.map(textOf),
-    );
+    return this.send('ZRANGEBYLEX', [from, to, 'LIMIT', 0, limit], (names) => names.map(textOf));
+  }
+
+  private send<T>(run: string, args: readonly RawArgument[], read: RawCommand<T>['read']): Promise<T> {
+    return this.commands.send({ run, keys: [this.key], args, read, isRaw: true });
   }
 }
 
@@ -116,7 +117,7 @@ export class RedisEntryStore implements EntryStore {
   async create(name: string, profile: Profile, owner = ''): Promise<Ok | OtherProfile | Missing> {
     const read = confirmed(this.on.keyOf(name), readCreate, ({ kind }) => kind === 'ok');
     const args = [profileText(profile), newGenerationId(), newWriteId(), owner];
-    const created = await this.on.runTimed(scripts.create, name, args, read);
+    const created = await this.on.send(scripts.create, name, args, read);
     if (created.kind === 'ok') await this.keepRegistered(name, owner);
     return created;
   }
@@ -138,7 +139,7 @@ export class RedisEntryStore implements EntryStore {
   }
 
   head(name: string): Promise<Head | Missing> {
-    return this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
+    return this.on.send('HMGET', name, HEAD_FIELDS, readHead);
   }
 
   writesAfter(
@@ -162,7 +163,7 @@ export class RedisEntryStore implements EntryStore {
   }
 
   inspect(name: string): Promise<(Ok & StoredDictionary) | Missing> {
-    return this.on.run(scripts.inspect, name, [], readInspect);
+    return this.on.send(scripts.inspect, name, [], readInspect);
   }
 
   async startImport(
@@ -190,13 +191,13 @@ export class RedisEntryStore implements EntryStore {
   }
 
   async drop(name: string): Promise<boolean | TooNew> {
-    const dropped = await this.on.runTimed(scripts.drop, name, [newWriteId()], readDrop);
+    const dropped = await this.on.send(scripts.drop, name, [newWriteId()], readDrop);
     if (dropped.kind === 'ok') return true;
     return dropped.kind === 'too-new' && dropped;
   }
 
   sweep(name: string): Promise<SweepOutcome> {
-    return this.on.run(scripts.sweep, name, [], readSweep);
+    return this.on.send(scripts.sweep, name, [], readSweep);
   }
 
   register(name: string): Promise<void> {
@@ -212,7 +213,7 @@ export class RedisEntryStore implements EntryStore {
   }
 
   usage(name: string): Promise<StoredUsage> {
-    return this.on.run(scripts.usage, name, [], readUsage);
+    return this.on.send(scripts.usage, name, [], readUsage);
   }
 
   registerOwned(owner: string, name: string): Promise<void> {
@@ -237,15 +238,19 @@ export class RedisEntryStore implements EntryStore {
   ): Promise<T> {
     if (source === 'replica' && this.replica?.reachable) {
       try {
-        const answer = await this.replica.commands.runRaw(one, [this.on.keyOf(name)], args, (reply) =>
-          read(reply, 'replica'),
-        );
+        const answer = await this.replica.commands.send({
+          run: one,
+          keys: [this.on.keyOf(name)],
+          args,
+          read: (reply) => read(reply, 'replica'),
+          isRaw: true,
+        });
         if (answer.kind === 'start' || answer.kind === 'buckets') return answer;
       } catch (error) {
         if (!(error instanceof StoreFailure)) throw error;
       }
     }
-    return this.on.run(one, name, args, (reply) => read(reply, 'primary'));
+    return this.on.send(one, name, args, (reply) => read(reply, 'primary'));
   }
 
   private namesOf(owner: string): DictionaryNames {

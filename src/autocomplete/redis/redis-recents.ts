@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { recentsAdd, recentsRemove } from '../../../generated/redis/scripts';
 import { recentsKey, recentsRemovalKey } from '../../redis/buckets';
-import { script, type Script } from '../../redis/commands';
-import type { Commands } from '../../redis/runner';
+import { type Commands, script, type Script } from '../../redis/commands';
 import type { RawReply } from '../../redis/writer';
 import type { RecentIdentity, RecentsStore } from '../entry-store';
 import type { Recent } from '../suggestion';
@@ -71,7 +70,8 @@ export class RedisRecentsStore implements RecentsStore {
   add(list: string, recent: Recent, capacity: number): Promise<void> {
     const { commands, prefix, retentionMs } = this.options;
     const args = [identityOf(recent), valueOf(recent), capacity, retentionMs ?? ''];
-    return commands.runRaw(scripts.add, [recentsKey(prefix, list)], args, () => undefined);
+    const keys = [recentsKey(prefix, list)];
+    return commands.send({ run: scripts.add, keys, args, read: () => undefined, isRaw: true });
   }
 
   remove(list: string, identity: RecentIdentity): Promise<boolean> {
@@ -84,7 +84,8 @@ export class RedisRecentsStore implements RecentsStore {
 
   read(list: string): Promise<readonly Recent[]> {
     const { commands, prefix } = this.options;
-    return commands.query('LRANGE', [recentsKey(prefix, list), 0, -1], readRecents);
+    const keys = [recentsKey(prefix, list)];
+    return commands.send({ run: 'LRANGE', keys, args: [0, -1], read: readRecents, isRaw: true });
   }
 
   private delete(list: string, identity: string): Promise<boolean> {
@@ -92,6 +93,6 @@ export class RedisRecentsStore implements RecentsStore {
     const keys = [recentsKey(prefix, list), recentsRemovalKey(prefix, list, randomUUID())];
     // Twice the time, because Redis's clock may run faster than ours.
     const args = [identity, 2 * commandTimeoutMs];
-    return commands.run(scripts.remove, keys, args, ([word]) => word === 'REMOVED');
+    return commands.send({ run: scripts.remove, keys, args, read: ([word]) => word === 'REMOVED' });
   }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
-import type { RawArgument, Script } from '../../redis/commands';
-import type { Commands } from '../../redis/runner';
+import type { Commands, RawArgument, Script } from '../../redis/commands';
 import type { Missing, StoredEntry } from '../entry-store';
 import {
   type EntryCommands,
@@ -160,7 +159,7 @@ export class EntryWrites {
     others: Iterable<Buffer>,
   ): Promise<Written | Missing> {
     // Without a dictionary, the chunks would take memory until they expire.
-    const head = await this.on.commands.query('HMGET', [this.on.keyOf(name), ...HEAD_FIELDS], readHead);
+    const head = await this.on.send('HMGET', name, HEAD_FIELDS, readHead);
     if (head.kind !== 'head') return head;
     const writeId = newWriteId();
     let count = 0;
@@ -176,7 +175,8 @@ export class EntryWrites {
   private async stage(key: string, admission: BulkCall, chunk: Buffer): Promise<void> {
     try {
       await admission.admit(key);
-      await this.on.commands.query('SET', [key, chunk, 'PX', STAGED_MS], () => undefined);
+      const args = [chunk, 'PX', STAGED_MS];
+      await this.on.commands.send({ run: 'SET', keys: [key], args, read: () => undefined, isRaw: true });
     } catch (error) {
       // A staged chunk has no effect.
       throw error instanceof StoreFailure ? new StoreFailure('no', error.kind, { cause: error }) : error;
@@ -189,7 +189,7 @@ export class EntryWrites {
    */
   private async finishStep(name: string): Promise<boolean> {
     try {
-      return (await this.on.run(scripts.finish, name, [], readImportStep)).kind === 'again';
+      return (await this.on.send(scripts.finish, name, [], readImportStep)).kind === 'again';
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       return false;
@@ -203,7 +203,7 @@ export class EntryWrites {
     args: readonly RawArgument[],
   ): Promise<Written | Missing> {
     for (;;) {
-      const written = await this.on.runTimed(one, name, [writeId, ...args], readWritten);
+      const written = await this.on.send(one, name, [writeId, ...args], readWritten);
       if (written.kind !== 'again') return written;
       await this.finishStep(name);
     }

@@ -2,8 +2,7 @@ import { leaseList, leaseUnlist } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
 import type { Resource, ResourceView } from '../lease';
 import type { ListedPart, ListStep, WaiterCount } from '../lease-store';
-import type { Commands } from '../../redis/runner';
-import { script, type Turn } from '../../redis/commands';
+import { type Commands, script, type Turn } from '../../redis/commands';
 import type { Reply } from '../../redis/writer';
 import { LEASE_LAYOUT, namesKeys } from '../../redis/buckets';
 import { parseInspect, parseList } from './lease-replies';
@@ -68,13 +67,14 @@ export class ListedNames {
       if (unused.length > 0) await this.unlist(keys, unused, turn);
       return part;
     };
-    return commands.run(scripts.list, keys, [LEASE_LAYOUT, ...args], read, turn);
+    return commands.send({ run: scripts.list, keys, args: [LEASE_LAYOUT, ...args], read, turn });
   }
 
   /** Removes names from the index. If this fails, the names only cost time in the next list. */
   private async unlist(keys: readonly string[], names: readonly string[], turn: Turn): Promise<void> {
     const { commands } = this.options;
-    const unlisting = commands.run(scripts.unlist, keys, [LEASE_LAYOUT, ...names], () => undefined, turn);
+    const args = [LEASE_LAYOUT, ...names];
+    const unlisting = commands.send({ run: scripts.unlist, keys, args, read: () => undefined, turn });
     await unlisting.catch((error: unknown) => {
       if (!(error instanceof StoreFailure)) throw error;
     });

@@ -16,6 +16,7 @@ import {
 import { StoreFailure } from '../../base/errors';
 import { BUCKET_COUNT, bucketOf, LEASE_LAYOUT, leaseKeys, resourceOfStateKey } from '../../redis/buckets';
 import {
+  type Commands,
   type GuardChoice,
   type GuardedReply,
   HIGH,
@@ -27,7 +28,6 @@ import {
 } from '../../redis/commands';
 import { isReplyError } from '../../redis/failure-class';
 import { type AnsweringNode, confirmed } from '../../redis/node/confirmations';
-import type { Commands } from '../../redis/runner';
 import type { Reply } from '../../redis/writer';
 import type { Resource, ResourceView } from '../lease';
 import type {
@@ -244,7 +244,8 @@ export class RedisLeaseStore implements LeaseStore {
       else keys.push(state);
       args.push(requestId, secret, attach, identity);
     }
-    return commands.runGuarded(scripts.renewMany, keys, args, parseRenewMany, guard, patient(patience));
+    const turn = patient(patience);
+    return commands.send({ run: scripts.renewMany, keys, args, read: parseRenewMany, guard, turn });
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
@@ -314,7 +315,7 @@ export class RedisLeaseStore implements LeaseStore {
       );
     };
     const args = [...first, SHOWN_COUNT, LEASE_LAYOUT];
-    return commands.run(script, leaseKeys(prefix, resource), args, read, turn);
+    return commands.send({ run: script, keys: leaseKeys(prefix, resource), args, read, turn });
   }
 
   private recheck(resource: Resource, requestId: string): void {
@@ -368,9 +369,10 @@ export class RedisLeaseStore implements LeaseStore {
       firstSentAt ??= reply.sentAt;
       const until = Math.max(firstSentAt + commandTimeoutMs, turn.patientUntil ?? 0);
       if (reply.sentAt > until) throw new StoreFailure('unknown', 'unavailable');
-      return commands.runGuarded(script, keys, args, read, guard, turn);
+      return commands.send(command);
     };
-    const running = commands.runGuarded(script, keys, args, read, guard, turn);
+    const command = { run: script, keys, args, read, guard, turn };
+    const running = commands.send(command);
     running.catch((error: unknown) => {
       // The reply may come after the time of the command, or never.
       if (error instanceof StoreFailure && error.carriedOut === 'unknown')

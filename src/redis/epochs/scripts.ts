@@ -111,14 +111,8 @@ export class EpochScripts {
       const sourceRuns = await nodeBuckets.sourceRuns(keys);
       const epochArguments = this.adoptArguments(facts, sourceRuns, startedAt);
       const guard = { epochArguments, epochCheck: () => undefined };
-      const adopted = await connection().commands.runGuarded(
-        scripts.adopt,
-        keys,
-        [],
-        readAdopted,
-        guard,
-        HIGH,
-      );
+      const adoption = { run: scripts.adopt, keys, args: [], read: readAdopted, guard, turn: HIGH };
+      const adopted = await connection().commands.send(adoption);
       if (adopted !== 'late') {
         if (!('otherLayout' in adopted)) return adopted;
         this.options.onOtherLayout(adopted.otherLayout);
@@ -140,7 +134,7 @@ export class EpochScripts {
       ...readEnded(reply),
       confirm: () => by.confirm(keys[0] as string, clock.now()),
     });
-    return connection().commands.runGuarded(scripts.end, keys, [], read, guard, HIGH);
+    return connection().commands.send({ run: scripts.end, keys, args: [], read, guard, turn: HIGH });
   }
 
   /** Callers that ask while a probe is under way share that probe. */

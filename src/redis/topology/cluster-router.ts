@@ -92,7 +92,7 @@ export class ClusterRouter {
   private sendToOwner(redirected: RedirectedOperation): void {
     const { clock, changeSignal, commandTimeoutMs, ownerOf } = this.options;
     const { operation, mayHaveRun } = redirected;
-    const owner = ownerOf(slotOfKey(operation.keys[0] ?? ''));
+    const owner = ownerOf(slotOfKey(operation.command.keys[0] ?? ''));
     const until = Math.min(operation.deadline, owner?.patienceEnds ?? Infinity);
     const now = clock.now();
     const replyMs = Math.max(PAUSE_MS, commandTimeoutMs * REPLY_SHARE);

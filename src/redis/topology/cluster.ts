@@ -3,9 +3,10 @@ import type { ClusterAddress } from '../../base/redis-address';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-state';
 import { ChangeSignal } from '../../flow/waiting';
 import { absentKey, bucketsBySlot, slotOfKey } from '../buckets';
+import type { Command, Commands } from '../commands';
 import { NO_HINTS } from '../connection';
 import { nodeEndpoint, type RedisEndpoint, type Security } from '../endpoint';
-import type { Commands } from '../runner';
+import type { NodeReport } from '../node/report';
 import {
   clusterHealth,
   type ClusterHealth,
@@ -197,28 +198,14 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     await Promise.allSettled(reachable.map(({ epochs }) => epochs.adopt()));
   }
 
-  readonly reportOf: Commands['reportOf'] = (key) => {
+  reportOf(key: string): NodeReport | undefined {
     const owner = this.map.ownerOf(slotOfKey(key));
     return owner === undefined ? undefined : this.members.get(owner)?.node.connection.answering.report;
-  };
+  }
 
-  readonly run: Commands['run'] = (script, keys, ...rest) =>
-    this.router.withOwner(keys[0], ({ commands }) => commands.run(script, withAbsentKey(keys), ...rest));
-
-  readonly runGuarded: Commands['runGuarded'] = (script, keys, ...rest) =>
-    this.router.withOwner(keys[0], ({ commands }) =>
-      commands.runGuarded(script, withAbsentKey(keys), ...rest),
-    );
-
-  readonly runRaw: Commands['runRaw'] = (script, keys, ...rest) =>
-    this.router.withOwner(keys[0], ({ commands }) => commands.runRaw(script, withAbsentKey(keys), ...rest));
-
-  readonly runTimed: Commands['runTimed'] = (script, keys, ...rest) =>
-    this.router.withOwner(keys[0], ({ commands }) => commands.runTimed(script, withAbsentKey(keys), ...rest));
-
-  /** The first argument is the only key, so the command needs no absent key while the slot moves. */
-  readonly query: Commands['query'] = (command, args, read) =>
-    this.router.withOwner(String(args[0]), ({ commands }) => commands.query(command, args, read));
+  send<T>(command: Command<T>): Promise<T> {
+    return this.router.withOwner(command.keys[0], ({ commands }) => commands.send(withAbsentKey(command)));
+  }
 
   close(): void {
     this.router.close();
@@ -345,7 +332,9 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   }
 }
 
-function withAbsentKey(keys: readonly string[]): readonly string[] {
-  const [first] = keys;
-  return first === undefined ? keys : [...keys, absentKey(first)];
+/** A command of Redis has one key, so it needs no absent key while the slot moves. */
+function withAbsentKey<T>(command: Command<T>): Command<T> {
+  const [first] = command.keys;
+  if (first === undefined || typeof command.run === 'string') return command;
+  return { ...command, keys: [...command.keys, absentKey(first)] };
 }

@@ -6,10 +6,9 @@ import type { ClusterAddress, SentinelAddress, StoreAddress } from '../../base/r
 import { RedisCluster } from './cluster';
 import { ClusterNotifications, Notifications, type NotificationsOptions } from './notifications';
 import type { CommandMeters } from '../command-meters';
-import type { Commands } from '../runner';
 import { RedisConnection } from '../connection';
 import { redisUserOptions, type Security, singleEndpoint, tlsOptions } from '../endpoint';
-import type { Script } from '../commands';
+import type { Commands, Script } from '../commands';
 import { loadScripts } from '../../autocomplete/redis/entry-replies';
 import { entryScripts, RedisEntryStore } from '../../autocomplete/redis/redis-entry-store';
 import { RedisNode, type NodeOptions } from './node';
