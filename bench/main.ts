@@ -5,7 +5,7 @@
  */
 import { getPriority } from 'node:os';
 import { parseArgs } from 'node:util';
-import { attacks } from '../test/support/attacks';
+import { attacks } from '../test/support/attacks/attacks';
 import { rows } from './rows';
 import type { Row, RowContext } from './rows/row';
 import { measuringProblem } from './support/cpu';

@@ -1,7 +1,6 @@
 import { deadline, holdfastError } from '../../clients/typescript';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { LockClient } from '../../test/support/clients/lock-client';
-import { SemaphoreClient } from '../../test/support/clients/semaphore-client';
+import { LockClient, SemaphoreClient } from '../../test/support/clients/lease-client';
 import { monotonicMs } from '../support/monotonic';
 import type { Contender, Place } from './contender';
 

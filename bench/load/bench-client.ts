@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, credentials, type ChannelOptions } from '@grpc/grpc-js';
-import { present, promised } from '../../test/support/clients/unary-call';
+import { present, promised } from '../../test/support/clients/calls';
 import { BenchService, type LoopDelay, type MemoryInUse } from '../support/bench-service';
 
 interface BenchMethod<Answer> {

@@ -10,7 +10,7 @@ import {
   type SessionEvent,
   type SessionStart,
 } from '../../generated/typescript/holdfast/v1/session_service';
-import { bearer } from '../../test/support/clients/bearer';
+import { bearer } from '../../test/support/clients/calls';
 
 type Command = NonNullable<SessionCommand['command']>;
 type Event = NonNullable<SessionEvent['event']>;

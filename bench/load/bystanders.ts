@@ -1,6 +1,10 @@
 /** The clients that an attack must not disturb: streams that hold leases, and a client of modest demands. */
-import { Bystanders, type BystanderOptions } from '../../test/support/attacks/bystanders';
-import { InnocentClient, type InnocentOptions } from '../../test/support/attacks/innocent-client';
+import {
+  type BystanderOptions,
+  Bystanders,
+  InnocentClient,
+  type InnocentOptions,
+} from '../../test/support/attacks/bystanders';
 import { monotonicMs } from '../support/monotonic';
 import { timesOf, type Times } from '../support/statistics';
 import { serveTasks } from './serve-tasks';

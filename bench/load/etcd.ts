@@ -8,7 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { ROOT } from '../../test/support/root';
-import { promised } from '../../test/support/clients/unary-call';
+import { promised } from '../../test/support/clients/calls';
 import { inFlight, type Amount } from './in-flight';
 import { serveTasks } from './serve-tasks';
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../support/monotonic';
-import { LockClient } from '../../test/support/clients/lock-client';
+import { LockClient } from '../../test/support/clients/lease-client';
 import type { Grant } from '../support/statistics';
 import { releaseHeld } from './release-held';
 import { serveTasks } from './serve-tasks';

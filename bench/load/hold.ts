@@ -1,7 +1,7 @@
 /** Hold streams over a single connection: leases that renew themselves, and waiters that are granted together. */
 import { randomUUID } from 'node:crypto';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
-import { LockClient, type LockWanted } from '../../test/support/clients/lock-client';
+import { LockClient, type LockWanted } from '../../test/support/clients/lease-client';
 import { inFlight } from './in-flight';
 import { serveInBackground } from './serve-tasks';
 

@@ -1,6 +1,6 @@
 /** Lists locks, one call after the other. */
 import { ListOrder } from '../../generated/typescript/holdfast/v1/lease';
-import { LockClient } from '../../test/support/clients/lock-client';
+import { LockClient } from '../../test/support/clients/lease-client';
 import { serveInBackground } from './serve-tasks';
 
 const PAGE_SIZE = 500;

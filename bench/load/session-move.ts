@@ -1,6 +1,6 @@
 /** One client that holds many leases in a session, and attaches to them at another server when the session breaks. */
 import { randomUUID } from 'node:crypto';
-import { attach, lock } from '../../test/support/clients/session-commands';
+import { attach, lock } from '../../test/support/clients/session-stream';
 import { monotonicMs } from '../support/monotonic';
 import { BenchSession } from './bench-session';
 import { inFlight } from './in-flight';

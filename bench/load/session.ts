@@ -1,6 +1,6 @@
 /** Commands of sessions, with a fixed number of commands in flight, and leases that sessions hold. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lock, release } from '../../test/support/clients/session-commands';
+import { lock, release } from '../../test/support/clients/session-stream';
 import { BenchSession } from './bench-session';
 import { inFlight, type Amount } from './in-flight';
 import { serveTasks } from './serve-tasks';

@@ -1,7 +1,7 @@
 /** Puts, selections and queries at a fixed rate. A call starts at its time, even if earlier calls have no answer yet. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { between, oneOf, seeded } from '../../test/support/random';
-import { endingOf } from '../../test/support/clients/call-ending';
+import { endingOf } from '../../test/support/clients/calls';
 import { timesOf, type Times } from '../support/statistics';
 import { zipf } from '../support/zipf';
 import { itemsOf, type Corpus, type Item } from '../words/corpus';

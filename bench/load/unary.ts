@@ -1,7 +1,6 @@
 /** Unary calls of LockService, SemaphoreService and of the empty method, with a fixed number of calls in flight. */
-import { bearer } from '../../test/support/clients/bearer';
-import { LockClient } from '../../test/support/clients/lock-client';
-import { SemaphoreClient } from '../../test/support/clients/semaphore-client';
+import { bearer } from '../../test/support/clients/calls';
+import { LockClient, SemaphoreClient } from '../../test/support/clients/lease-client';
 import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
 import { releaseHeld } from './release-held';

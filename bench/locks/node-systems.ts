@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import Redlock from 'redlock';
 import { deadline } from '../../clients/typescript';
 import { readVersion } from '../../src/base/redis-address';
-import { LockClient } from '../../test/support/clients/lock-client';
+import { LockClient } from '../../test/support/clients/lease-client';
 import { releaseHeld } from '../load/release-held';
 
 const WAIT_MS = 3_600_000;

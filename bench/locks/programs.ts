@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pythonEnvironment } from '../../test/support/python-environment';
-import { ROOT } from '../../test/support/root';
 import {
   buildGo,
   buildJava,
+  type BuiltProgram,
   cached,
   digestOf,
   filesBelow,
-  type BuiltProgram,
+  pythonEnvironment,
 } from '../../test/support/toolchains';
+import { ROOT } from '../../test/support/root';
 import { loadProgram } from '../support/load-process';
 import type { Missing } from '../support/yardsticks';
 

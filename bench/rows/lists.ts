@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { holdNames } from '../../test/support/held-names';
+import { holdNames } from '../../test/support/leases/lease-requester';
 import { connectTestStore } from '../../test/support/test-store';
 import type { ListTasks } from '../load/list';
 import type { UnaryTasks } from '../load/unary';

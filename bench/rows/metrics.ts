@@ -1,4 +1,4 @@
-import { freePort } from '../../test/support/processes/free-port';
+import { freePort } from '../../test/support/processes/child-program';
 import { cpuDuring } from '../support/cpu';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { UnarySide } from '../support/unary-side';

@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
-import { LockClient } from '../../test/support/clients/lock-client';
+import { LockClient } from '../../test/support/clients/lease-client';
 import { releaseHeld } from '../load/release-held';
 import type { HoldTasks } from '../load/hold';
 import { figure, takeRounds, type Figure } from '../support/figures';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../../test/support/clients/lock-client';
+import { LockClient } from '../../test/support/clients/lease-client';
 import type { HandOverTasks } from '../load/hand-over';
 import { releaseHeld } from '../load/release-held';
 import { LoadGroup } from './load-process';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BystanderCounts } from '../../test/support/attacks/bystanders';
-import { bearer } from '../../test/support/clients/bearer';
+import { bearer } from '../../test/support/clients/calls';
 import { BenchClient } from '../load/bench-client';
 import type { BystanderTasks } from '../load/bystanders';
 import { LoadProcess } from './load-process';

@@ -3,7 +3,7 @@ import { Callers } from '../../src/base/callers';
 import { AuditLog } from '../../src/access/audit';
 import { CallerCounts } from '../../src/rpc/caller-counts';
 import { ManualClock } from '../support/manual-clock';
-import { NO_LOG } from '../support/no-log';
+import { NO_LOG } from '../support/fake-call';
 
 function started(maxCount?: number) {
   const clock = new ManualClock();

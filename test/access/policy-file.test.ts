@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock';
 import { openAccess } from '../../src/access/open-access';
-import { NO_LOG } from '../support/no-log';
+import { NO_LOG } from '../support/fake-call';
 import { scratchFolder } from '../support/scratch-folder';
 
 async function startWith(text: string | undefined) {

@@ -1,6 +1,6 @@
 import { checkAll, type CheckResult } from '../support/checkers/check-all';
 import { INVARIANTS, type Invariant } from '../support/checkers/violation';
-import { MUTATIONS, type Mutation } from '../support/simulator/mutations';
+import { type Mutation, MUTATIONS } from '../support/simulator/loop';
 import { SCENARIOS } from '../support/simulator/scenarios';
 import { simulate } from '../support/simulator/world';
 

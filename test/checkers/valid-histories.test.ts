@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { checkAll, expectInvariantsToHold } from '../support/checkers/check-all';
 import type { History, HistoryEvent } from '../support/history';
-import type { Plan } from '../support/simulator/plan';
-import { plansWithFaults, plansWithoutFaults } from '../support/simulator/random-plans';
-import { SCENARIOS } from '../support/simulator/scenarios';
+import type { Plan } from '../support/simulator/loop';
+import { plansWithFaults, plansWithoutFaults, SCENARIOS } from '../support/simulator/scenarios';
 import { simulate } from '../support/simulator/world';
 
 /** The plans are the same in every run, unless HOLDFAST_TEST_SEED or HOLDFAST_TEST_RUNS is set. */

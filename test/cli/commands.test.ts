@@ -1,7 +1,6 @@
 import { connect, type Holdfast } from '../../clients/typescript';
 import { runProgram, type FakeTerminal, type ProgramResult } from '../support/cli/run-program';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from '../end-to-end/in-process-server';
 

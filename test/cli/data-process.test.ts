@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InProcessServer } from '../end-to-end/in-process-server';
-import { cliProgram, CliProcess } from '../support/cli/cli-process';
-import { closeAll } from '../support/close-all';
+import { CliProcess, cliProgram } from '../support/cli/cli-process';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 

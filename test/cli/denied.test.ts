@@ -5,7 +5,7 @@ import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 

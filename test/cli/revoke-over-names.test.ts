@@ -5,8 +5,7 @@ import { tokenDigest } from '../../src/access/credentials';
 import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { runProgram, type FakeTerminal, type ProgramResult } from '../support/cli/run-program';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 

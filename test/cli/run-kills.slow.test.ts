@@ -2,12 +2,12 @@ import { constants } from 'node:os';
 import { connect, type Holdfast } from '../../clients/typescript';
 import {
   KillRound,
-  RUN_KINDS,
   type KillRoundOptions,
   type RoundResult,
+  RUN_KINDS,
   type RunKind,
 } from '../support/cli/kill-round';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { scratchFolder } from '../support/scratch-folder';

@@ -3,10 +3,15 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type Holdfast, type Lease } from '../../clients/typescript';
 import { LockServiceService as locks } from '../../generated/typescript/holdfast/v1/lock_service';
-import { CliProcess, cliProgram, type CliExit, type CliOptions } from '../support/cli/cli-process';
-import { isRunning, watchdogOf } from '../support/cli/processes';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import {
+  type CliExit,
+  type CliOptions,
+  CliProcess,
+  cliProgram,
+  isRunning,
+  watchdogOf,
+} from '../support/cli/cli-process';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { scratchFolder } from '../support/scratch-folder';

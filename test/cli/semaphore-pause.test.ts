@@ -13,9 +13,8 @@ import { Harness } from '../contract/harness';
 import { ServerPair, untilWaiterCount } from '../end-to-end/server-pair';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import type { SemaphoreClient } from '../support/clients/lease-client';
+import { closeAll, eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 
 describe('semaphore pause and resume, in processes at two servers', () => {

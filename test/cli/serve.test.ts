@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { ROOT } from '../support/root';

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../clients/typescript';
 import { runProgram } from '../support/cli/run-program';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from '../end-to-end/in-process-server';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { LockClient } from '../support/clients/lock-client';
+import { LockClient } from '../support/clients/lease-client';
 import { eventually } from '../support/eventually';
 import { sayNotChecked } from '../support/not-checked';
 import { RedisProcess } from '../support/processes/redis-process';

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
-import { pythonEnvironment } from '../support/python-environment';
+import {
+  buildGo,
+  buildJava,
+  buildRust,
+  type BuiltProgram,
+  filesBelow,
+  pythonEnvironment,
+} from '../support/toolchains';
 import { ROOT } from '../support/root';
-import { buildGo, buildJava, buildRust, filesBelow, type BuiltProgram } from '../support/toolchains';
 
 function source(...path: readonly string[]): string {
   return join(ROOT, 'test', 'clients', ...path);

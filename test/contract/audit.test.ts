@@ -2,8 +2,7 @@ import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_s
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { HoldfastError } from '../../src/base/errors';
 import { SERVICES, VERBS } from '../../src/access/verbs';
-import { lock } from '../support/clients/session-commands';
-import { SessionStream } from '../support/clients/session-stream';
+import { lock, SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';
 import { batch, commit, entry } from './autocomplete-calls';
 import type { Harness } from './harness';

@@ -9,7 +9,7 @@ import { tokenDigest } from '../../src/access/credentials';
 import { AUDIENCE, ISSUER, keySetText, sign, signingKey, type SigningKey } from '../access/issuer';
 import { FrameConnection } from '../support/attacks/frame-connection';
 import { eventually } from '../support/eventually';
-import { LeapingClock } from '../support/leaping-clock';
+import { LeapingClock } from '../support/manual-clock';
 import { scratchFolder } from '../support/scratch-folder';
 import { contractCalls } from './contract-calls';
 import { openEveryStream } from './every-stream';

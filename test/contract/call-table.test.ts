@@ -35,7 +35,7 @@ import { callKinds } from '../../src/rpc/call-kinds';
 import { UndecodedMessage } from '../../src/rpc/decoding';
 import { MAX_REQUEST_BYTES } from '../../src/rpc/entry/intake';
 import type { HandledCall } from '../../src/rpc/handlers';
-import { NO_LOG } from '../support/no-log';
+import { NO_LOG } from '../support/fake-call';
 import { ROOT } from '../support/root';
 import { Samples, type Sample } from './call-samples';
 

@@ -8,7 +8,7 @@ import type { Call } from '../../src/base/call';
 import { clampTimeout } from '../../src/rpc/entry/gate';
 import { eventually } from '../support/eventually';
 import { Stopwatch } from '../support/stopwatch';
-import { LockClient } from '../support/clients/lock-client';
+import { LockClient } from '../support/clients/lease-client';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, failureOf, Harness } from './harness';

@@ -14,8 +14,7 @@ import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason
 import { HoldfastError } from '../../src/base/errors';
 import { defaultIntakeLimits } from '../../src/rpc/entry/unfinished';
 import { SERVICES, VERBS } from '../../src/access/verbs';
-import { lock } from '../support/clients/session-commands';
-import { SessionStream } from '../support/clients/session-stream';
+import { lock, SessionStream } from '../support/clients/session-stream';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { suggestRequest } from './autocomplete-calls';
 import { acquireRequest, call, failureOf, Harness } from './harness';

@@ -10,8 +10,7 @@ import {
   LockServiceService as locks,
 } from '../../generated/typescript/holdfast/v1/lock_service';
 import { defaultIntakeLimits, type IntakeLimits } from '../../src/rpc/entry/unfinished';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { batch, commit, entries, ImportCall, start, suggestRequest } from './autocomplete-calls';
 import { acquireRequest, call, Harness } from './harness';
 import { frame, RawConnection, type RawStream } from './raw-call';

@@ -1,8 +1,7 @@
 import { credentials, type ServiceError } from '@grpc/grpc-js';
 import { connect, type Holdfast } from '../../clients/typescript';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { sayNotChecked } from '../support/not-checked';
 import {
   defaultConfiguration,
@@ -12,7 +11,7 @@ import {
 } from '../support/processes/nginx-process';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
-import type { UnpackedProgram } from '../support/processes/unpacked-program';
+import type { UnpackedProgram } from '../support/processes/child-program';
 
 /** More than the bound of nginx's default for a request: 1 MiB. */
 const SENT_BYTES = 1.25 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { InProcessServer } from '../end-to-end/in-process-server';
-import { prometheusProgram } from '../support/processes/prometheus';
+import { prometheusProgram } from '../support/processes/prometheus-process';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ROOT } from '../support/root';
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { PrometheusProcess } from '../support/processes/prometheus-process';
 import { ROOT } from '../support/root';
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { type ChildExit, ChildSupervisor, type ChildSupervisorOptions } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
-import { isAlive, untilGone } from '../support/processes/is-alive';
+import { isAlive, untilGone } from '../support/processes/child-program';
 import { scratchFolder } from '../support/scratch-folder';
 
 const BUILT_SUPERVISOR = resolve(__dirname, '../../dist/src/dev/child-supervisor.js');

@@ -8,8 +8,7 @@ import { Redis } from 'ioredis';
 import { type ChildExit, ChildSupervisor } from '../../src/dev/child-supervisor';
 import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
-import { isAlive, untilGone } from '../support/processes/is-alive';
-import { lifeline } from '../support/processes/lifeline';
+import { isAlive, lifeline, untilGone } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode, LossCause, type Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { refusal } from '../support/clients/calls';
+import { ms, type SemaphoreClient } from '../support/clients/lease-client';
 import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
 import { ServerPair, untilWaiterCount } from './server-pair';
 

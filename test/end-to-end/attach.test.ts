@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
 import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
 import { ServerPair } from './server-pair';
-import type { HoldStream } from '../support/clients/hold-stream';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
+import type { HoldStream } from '../support/clients/streams';
+import { type LockClient, ms } from '../support/clients/lease-client';
 
 let pair: ServerPair;
 let client: LockClient;

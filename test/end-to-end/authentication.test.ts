@@ -13,7 +13,7 @@ import { acquireRequest, call, failureOf } from '../contract/harness';
 import { Authority, type Issued } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { RecordedCommands } from '../support/recorded-commands';
+import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 

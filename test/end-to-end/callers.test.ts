@@ -3,8 +3,7 @@ import {
   ListCallersRequest,
   ServerServiceService,
 } from '../../generated/typescript/holdfast/v1/server_service';
-import { closeAll } from '../support/close-all';
-import { eventuallyPasses } from '../support/eventually';
+import { closeAll, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

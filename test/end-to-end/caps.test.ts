@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { patientRefusal, refusal } from '../support/clients/call-ending';
+import { patientRefusal, refusal } from '../support/clients/calls';
 
 /** `defaultLimits.maxWaitingCallsPerConnection`. */
 const MAX_WAITING_CALLS = 500;

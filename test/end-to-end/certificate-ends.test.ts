@@ -3,12 +3,9 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Authority, replacePair, type Issued } from '../support/certificates';
 import { runProgram } from '../support/cli/run-program';
-import { closeAll } from '../support/close-all';
-import { eventuallyPasses } from '../support/eventually';
-import { freePort } from '../support/processes/free-port';
-import { RedisProcess } from '../support/processes/redis-process';
-import { tlsArguments, tlsSettings } from '../support/processes/redis-security';
-import { serverUrl } from '../support/processes/redis-rights';
+import { closeAll, eventuallyPasses } from '../support/eventually';
+import { freePort } from '../support/processes/child-program';
+import { RedisProcess, serverUrl, tlsArguments, tlsSettings } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 

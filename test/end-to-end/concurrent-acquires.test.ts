@@ -1,6 +1,6 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/clients/call-ending';
-import type { LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/calls';
+import type { LockClient } from '../support/clients/lease-client';
 import { ServerPair } from './server-pair';
 
 /** Makes many attempts at the moment of expiry. Locks made of SETNX and GETSET fail then. */

@@ -1,7 +1,6 @@
 import { LoadState, MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { refusal } from '../support/clients/call-ending';
-import { wholeEntry } from '../support/clients/dictionary-import';
+import { type AutocompleteClient, wholeEntry } from '../support/clients/autocomplete-client';
+import { refusal } from '../support/clients/calls';
 import { eventuallyPasses } from '../support/eventually';
 import { ServerPair } from './server-pair';
 

@@ -1,11 +1,8 @@
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../generated/typescript/grpc/health/v1/health';
 import { LoadState } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { refusal } from '../support/clients/call-ending';
-import { wholeEntry } from '../support/clients/dictionary-import';
-import { health } from '../support/clients/server-calls';
-import { closeAll } from '../support/close-all';
-import { eventuallyPasses } from '../support/eventually';
+import { type AutocompleteClient, wholeEntry } from '../support/clients/autocomplete-client';
+import { health, refusal } from '../support/clients/calls';
+import { closeAll, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

@@ -4,7 +4,7 @@ import {
   type Profile,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { refusal } from '../support/clients/call-ending';
+import { refusal } from '../support/clients/calls';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentBytes } from '../../bench/support/cpu';
-import { openFloods } from '../support/attacks';
-import { AttackProcess } from '../support/attacks/attack-process';
+import { openFloods } from '../support/attacks/attacks';
+import { AttackProcess, Guard } from '../support/attacks/attack-process';
 import { Bystanders } from '../support/attacks/bystanders';
-import { Guard } from '../support/attacks/guard';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { freePort } from '../support/processes/free-port';
+import { freePort } from '../support/processes/child-program';
 import { ServerProcess } from '../support/processes/server-process';
 import { scratchFolder } from '../support/scratch-folder';
 

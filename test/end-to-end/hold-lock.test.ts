@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer, SLOW_MS } from './in-process-server';
 import { untilWaiterCount } from './server-pair';
-import { refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/calls';
+import { type LockClient, ms } from '../support/clients/lease-client';
 
 let redis: RedisProcess;
 let server: InProcessServer;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { ms } from '../support/clients/lease-client';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { ms, type SemaphoreClient } from '../support/clients/lease-client';
 import { ServerPair } from './server-pair';
 
 /** Locks and semaphores share the code of streams. hold-lock.test.ts has the cases that are not repeated here. */

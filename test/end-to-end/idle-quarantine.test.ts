@@ -1,6 +1,5 @@
 import { runProgram } from '../support/cli/run-program';
-import { closeAll } from '../support/close-all';
-import { eventuallyPasses } from '../support/eventually';
+import { closeAll, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

@@ -2,11 +2,9 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/server/config/config';
 import { createServer, type HoldfastServer } from '../../src/server/server';
 import type { Spans } from '../../src/server/tracing';
-import { closeAll } from '../support/close-all';
+import { closeAll, eventuallyPasses } from '../support/eventually';
 import { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { eventuallyPasses } from '../support/eventually';
-import { LockClient } from '../support/clients/lock-client';
-import { SemaphoreClient } from '../support/clients/semaphore-client';
+import { LockClient, SemaphoreClient } from '../support/clients/lease-client';
 
 /** The ttl of a lease that expires soon, but on a busy machine not before its answer arrives. */
 export const SHORT_TTL_MS = 1000;

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/clients/call-ending';
-import { LockClient } from '../support/clients/lock-client';
+import { closeAll, eventually } from '../support/eventually';
+import { endingOf, refusal } from '../support/clients/calls';
+import { LockClient } from '../support/clients/lease-client';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
-import { RedisProcess } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
+import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 
 /** The replies of Redis take longer than the ttl, so every grant ends before the server can report the grant. */

@@ -1,8 +1,7 @@
 import { ListOrder } from '../../generated/typescript/holdfast/v1/lease';
 import type { ListLocksRequest } from '../../generated/typescript/holdfast/v1/lock_service';
-import { refusal } from '../support/clients/call-ending';
-import type { LockClient } from '../support/clients/lock-client';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { refusal } from '../support/clients/calls';
+import type { LockClient, SemaphoreClient } from '../support/clients/lease-client';
 import { ServerPair, untilWaiterCount } from './server-pair';
 
 let pair: ServerPair;

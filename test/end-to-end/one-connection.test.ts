@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { duration } from '../../clients/typescript';
-import { closeAll } from '../support/close-all';
-import { patiently, patientRefusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import { acquireRequest, LockClient } from '../support/clients/lock-client';
-import { promised } from '../support/clients/unary-call';
+import { closeAll } from '../support/eventually';
+import { patiently, patientRefusal, promised } from '../support/clients/calls';
+import { acquireRequest, LockClient, ms } from '../support/clients/lease-client';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { attacks } from '../support/attacks';
+import { attacks } from '../support/attacks/attacks';
 import type { Attack, AttackReport } from '../support/attacks/attack';
-import { AttackProcess } from '../support/attacks/attack-process';
-import { Bystanders } from '../support/attacks/bystanders';
-import { Guard } from '../support/attacks/guard';
-import { InnocentClient } from '../support/attacks/innocent-client';
+import { AttackProcess, Guard } from '../support/attacks/attack-process';
+import { Bystanders, InnocentClient } from '../support/attacks/bystanders';
 import type { Outcome } from '../support/attacks/frame-connection';
-import { bearer } from '../support/clients/bearer';
-import { LockClient } from '../support/clients/lock-client';
-import { closeAll } from '../support/close-all';
-import { eventuallyPasses } from '../support/eventually';
+import { bearer } from '../support/clients/calls';
+import { LockClient } from '../support/clients/lease-client';
+import { closeAll, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { RecordedCommands } from '../support/recorded-commands';
+import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 

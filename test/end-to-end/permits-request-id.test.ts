@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { refusal } from '../support/clients/call-ending';
-import type { LockClient } from '../support/clients/lock-client';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { refusal } from '../support/clients/calls';
+import type { LockClient, SemaphoreClient } from '../support/clients/lease-client';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;

@@ -15,12 +15,10 @@ import { tokenDigest } from '../../src/access/credentials';
 import type { PolicyRule } from '../../src/access/policy';
 import { acquireRequest, call, failureOf, UUID_V4 } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
-import { lock, permits } from '../support/clients/session-commands';
-import { SessionStream } from '../support/clients/session-stream';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { lock, permits, SessionStream } from '../support/clients/session-stream';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { RecordedCommands } from '../support/recorded-commands';
+import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 

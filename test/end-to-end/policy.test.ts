@@ -12,10 +12,9 @@ import { tokenDigest } from '../../src/access/credentials';
 import { entry } from '../contract/autocomplete-calls';
 import { acquireRequest, call, failureOf } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { RecordedCommands } from '../support/recorded-commands';
+import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 

@@ -6,9 +6,8 @@ import { LockServiceClient, ReleaseLockRequest } from '../../generated/typescrip
 import { tokenDigest } from '../../src/access/credentials';
 import { acquireRequest, call, failureOf } from '../contract/harness';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/call-ending';
+import { closeAll, eventually } from '../support/eventually';
+import { refusal } from '../support/clients/calls';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';

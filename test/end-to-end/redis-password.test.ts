@@ -1,7 +1,6 @@
 import { openClient, safeOptions } from '../../src/redis/redis-client';
 import { RedisPassword } from '../../src/redis/redis-password';
-import { closeAll } from '../support/close-all';
-import { eventually, eventuallyPasses } from '../support/eventually';
+import { closeAll, eventually, eventuallyPasses } from '../support/eventually';
 import {
   acceptedCount,
   connectionsOf,
@@ -11,8 +10,7 @@ import {
   passwordFile,
   setUser,
 } from '../support/password-rotation';
-import { RedisProcess } from '../support/processes/redis-process';
-import { SERVER_USER } from '../support/processes/redis-rights';
+import { RedisProcess, SERVER_USER } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 
 /** Servers with the password of Redis in a file, which is changed in the order of security.md and in others. */

@@ -1,8 +1,6 @@
-import { closeAll } from '../support/close-all';
-import { DictionaryImport } from '../support/clients/dictionary-import';
-import { eventually, eventuallyPasses } from '../support/eventually';
-import { RedisProcess } from '../support/processes/redis-process';
-import { documentedRules, SERVER_USER, type Role } from '../support/processes/redis-rights';
+import { closeAll, eventually, eventuallyPasses } from '../support/eventually';
+import { DictionaryImport } from '../support/clients/autocomplete-client';
+import { documentedRules, RedisProcess, type Role, SERVER_USER } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 import { untilWaiterCount } from './server-pair';
 

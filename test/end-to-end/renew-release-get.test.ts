@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
-import { refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/calls';
+import { type LockClient, ms } from '../support/clients/lease-client';
 
 let redis: RedisProcess;
 let server: InProcessServer;

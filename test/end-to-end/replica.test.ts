@@ -1,6 +1,5 @@
-import { closeAll } from '../support/close-all';
+import { closeAll, eventually } from '../support/eventually';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import type { HoldStream } from '../support/clients/hold-stream';
-import { lock } from '../support/clients/session-commands';
-import { SessionStream } from '../support/clients/session-stream';
+import type { HoldStream } from '../support/clients/streams';
+import { lock, SessionStream } from '../support/clients/session-stream';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

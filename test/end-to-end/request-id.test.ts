@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
 import { SHORT_TTL_MS } from './in-process-server';
 import { ServerPair, untilWaiterCount } from './server-pair';
-import { refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/calls';
+import { type LockClient, ms } from '../support/clients/lease-client';
 
 let pair: ServerPair;
 let client: LockClient;

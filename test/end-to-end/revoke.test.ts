@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { refusal } from '../support/clients/calls';
+import { type LockClient, ms, type SemaphoreClient } from '../support/clients/lease-client';
 import { SLOW_MS } from './in-process-server';
 import { ServerPair, untilWaiterCount } from './server-pair';
 

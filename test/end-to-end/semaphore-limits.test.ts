@@ -1,6 +1,6 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/clients/call-ending';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { refusal } from '../support/clients/calls';
+import type { SemaphoreClient } from '../support/clients/lease-client';
 import { SLOW_MS } from './in-process-server';
 import { ServerPair, untilWaiterCount } from './server-pair';
 

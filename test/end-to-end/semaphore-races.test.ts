@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/clients/call-ending';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { refusal } from '../support/clients/calls';
+import type { SemaphoreClient } from '../support/clients/lease-client';
 import { ServerPair } from './server-pair';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,4 @@
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import type { Stopwatch } from '../support/stopwatch';
 import { InProcessServer } from './in-process-server';

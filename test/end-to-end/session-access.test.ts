@@ -3,12 +3,10 @@ import { join } from 'node:path';
 import { SessionEndCause } from '../../generated/typescript/holdfast/v1/session_service';
 import { tokenDigest } from '../../src/access/credentials';
 import { metadataOf, writePolicy } from '../contract/policy-harness';
-import { attach, lock, permits, release } from '../support/clients/session-commands';
-import { SessionStream } from '../support/clients/session-stream';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { attach, lock, permits, release, SessionStream } from '../support/clients/session-stream';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { RecordedCommands } from '../support/recorded-commands';
+import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
 import { InProcessServer } from './in-process-server';
 

@@ -5,9 +5,16 @@ import { Feature } from '../../generated/typescript/holdfast/v1/server_service';
 import { SessionEndCause } from '../../generated/typescript/holdfast/v1/session_service';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { ms } from '../support/clients/lease-client';
-import { serverInfo } from '../support/clients/server-calls';
-import { attach, cancel, lock, permits, release } from '../support/clients/session-commands';
-import { SessionStream, type SessionStreamOptions } from '../support/clients/session-stream';
+import { serverInfo } from '../support/clients/calls';
+import {
+  attach,
+  cancel,
+  lock,
+  permits,
+  release,
+  SessionStream,
+  type SessionStreamOptions,
+} from '../support/clients/session-stream';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;

@@ -1,6 +1,6 @@
 import { LockMode, type Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/clients/call-ending';
-import type { LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/calls';
+import type { LockClient } from '../support/clients/lease-client';
 import { ServerPair, untilWaiterCount } from './server-pair';
 
 const SHARED = LockMode.LOCK_MODE_SHARED;

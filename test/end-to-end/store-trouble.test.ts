@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
-import { RedisProcess } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
+import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/calls';
+import { type LockClient, ms } from '../support/clients/lease-client';
 
 const UNAVAILABLE = LossCause.LOSS_CAUSE_STORE_UNAVAILABLE;
 const COMMAND_TIMEOUT_MS = 300;

@@ -1,12 +1,8 @@
 import type { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Semaphore } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { closeAll } from '../support/close-all';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
-import type { SemaphoreClient } from '../support/clients/semaphore-client';
-import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/processes/redis-process';
-import { SERVER_USER } from '../support/processes/redis-rights';
+import { closeAll, eventually } from '../support/eventually';
+import { type LockClient, ms, type SemaphoreClient } from '../support/clients/lease-client';
+import { RedisProcess, SERVER_USER } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 import { ServerPair } from './server-pair';
 

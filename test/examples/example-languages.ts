@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { pythonEnvironment } from '../support/python-environment';
+import { buildGo, buildMaven, buildRust, type Program, pythonEnvironment } from '../support/toolchains';
 import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
-import { buildGo, buildMaven, buildRust, type Program } from '../support/toolchains';
 
 export type ExampleName = 'worker' | 'pool' | 'leader' | 'type-ahead';
 

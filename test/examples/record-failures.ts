@@ -7,9 +7,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { makeScratchFolder, RUN_FOLDER } from '../support/scratch-folder';
 import { ROOT } from '../support/root';
-import { RUN_FOLDER } from '../support/scratch-folder';
 import { GO, JAVA, PYTHON, RUST, TYPESCRIPT, type ExampleLanguage } from './example-languages';
 import { failureLines } from './failure-scenes';
 import { Stage } from './stage';

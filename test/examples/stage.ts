@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RedisProcess } from '../support/processes/redis-process';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { makeScratchFolder } from '../support/scratch-folder';
 import { ServerProcess } from '../support/processes/server-process';
 import type { Program } from '../support/toolchains';
 import { ExampleProcess, type ExampleProcessOptions } from './example-process';

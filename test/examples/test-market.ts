@@ -16,7 +16,7 @@ import {
 import type { BeforeWrite } from '../../examples/marketplace/trade';
 import { WatchedTrade } from '../../examples/marketplace/watched-trade';
 import { InProcessServer } from '../end-to-end/in-process-server';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 
 export const PRICE = 100;

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
 import { readHistoryFile, readHistoryTail } from '../support/history-recorder';
 import { ChildProgram, inheritedEnvironment } from '../support/processes/child-program';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { makeScratchFolder } from '../support/scratch-folder';
 import { ROOT } from '../support/root';
 import { clientsIn, type ClientTask } from './client-program';
 import type { Scenario } from './scenario';

@@ -4,10 +4,8 @@ import {
   type ListedEntry,
   type SuggestResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { AutocompleteConnection } from '../support/clients/autocomplete-connection';
-import type { Ending } from '../support/clients/call-ending';
-import { wholeEntry, type EntryFields } from '../support/clients/dictionary-import';
-import { present } from '../support/clients/unary-call';
+import { AutocompleteConnection, type EntryFields, wholeEntry } from '../support/clients/autocomplete-client';
+import { type Ending, present } from '../support/clients/calls';
 import type { Member } from './fleet';
 
 /**

@@ -1,6 +1,6 @@
 import { AccentHandling } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/clients/call-ending';
+import { endingOf, refusal } from '../support/clients/calls';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
 import { Fleet } from './fleet';

@@ -1,5 +1,5 @@
 import { eventually, eventuallyPasses } from '../support/eventually';
-import { refusal } from '../support/clients/call-ending';
+import { refusal } from '../support/clients/calls';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound, generationsOf } from './dictionary-residue';
 import { Fleet } from './fleet';

@@ -2,7 +2,7 @@ import { entriesKey } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { seeded } from '../support/random';
-import type { EntryFields } from '../support/clients/dictionary-import';
+import type { EntryFields } from '../support/clients/autocomplete-client';
 import { DictionaryClients } from './dictionary-client';
 import { expectSound, keysOf } from './dictionary-residue';
 import { Fleet } from './fleet';

@@ -1,5 +1,5 @@
 import { dictionaryNamesKey, entriesKey } from '../../src/redis/buckets';
-import { EntriesChecker, type CheckOptions } from '../support/entries-checker';
+import { EntriesChecker, type CheckOptions } from '../support/autocomplete/entries-checker';
 import { eventuallyPasses } from '../support/eventually';
 import type { RedisProcess } from '../support/processes/redis-process';
 import type { DictionaryClient } from './dictionary-client';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../generated/typescript/grpc/health/v1/health';
-import { watchHealth } from '../support/clients/server-calls';
+import { watchHealth } from '../support/clients/calls';
 import { eventually } from '../support/eventually';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';

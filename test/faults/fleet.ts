@@ -2,8 +2,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import * as scripts from '../../generated/redis/scripts';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
-import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
+import { RedisProcess, type RedisProcessOptions, serverUrl } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 
 /** The timeout is short, because an observer reads from a Redis that a test may have paused. */

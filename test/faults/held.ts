@@ -1,6 +1,6 @@
 import type { Duration } from '../../generated/typescript/google/protobuf/duration';
 import { LossCause as ProtoLossCause, type Lease } from '../../generated/typescript/holdfast/v1/lease';
-import type { Ending } from '../support/clients/call-ending';
+import type { Ending } from '../support/clients/calls';
 import { ms } from '../support/clients/lease-client';
 import type { LossCause, Micros } from '../support/history';
 import { hashLeaseId } from '../support/history-recorder';

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import type { DictionaryImport } from '../support/clients/dictionary-import';
+import type { DictionaryImport } from '../support/clients/autocomplete-client';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound, generationsOf, silenceImports } from './dictionary-residue';
 import { Fleet } from './fleet';

@@ -4,7 +4,7 @@ import type { Service } from '../../src/leases/lease';
 import { Recorder, type EventSink } from '../support/history-recorder';
 import { seeded } from '../support/random';
 import { CallEnded, type Held } from './held';
-import type { EitherWanted } from '../support/clients/either-client';
+import type { EitherWanted } from '../support/clients/lease-client';
 import { acquireWithRetries, retryElsewhere } from './retries';
 import { RecordedClient } from './recorded-client';
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resource, Service } from '../../src/leases/lease';
-import { eitherClient, type EitherClient } from '../support/clients/either-client';
-import type { LeaseView } from '../support/clients/lease-client';
+import { eitherClient, type EitherClient, type LeaseView } from '../support/clients/lease-client';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
-import { readEnds } from '../support/lease-stored';
+import { readEnds } from '../support/leases/lease-stored';
 import type { FleetStore } from './fleet';
 import type { Held } from './held';
 

@@ -1,5 +1,5 @@
-import { endingOf } from '../support/clients/call-ending';
-import { SemaphoreClient } from '../support/clients/semaphore-client';
+import { endingOf } from '../support/clients/calls';
+import { SemaphoreClient } from '../support/clients/lease-client';
 import type { Recorder } from '../support/history-recorder';
 import type { Member } from './fleet';
 import { CallEnded } from './held';

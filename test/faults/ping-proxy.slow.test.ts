@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionNews } from '../../clients/typescript/sessions/session-news';
-import { closeAll } from '../support/close-all';
-import { LockClient } from '../support/clients/lock-client';
+import { closeAll, eventually } from '../support/eventually';
+import { LockClient } from '../support/clients/lease-client';
 import { lock, openSession } from '../support/clients/sdk-session';
-import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { PingProxy } from '../support/proxy/ping-proxy';

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
 import type { Service } from '../../src/leases/lease';
-import { endingOf } from '../support/clients/call-ending';
-import { eitherClient, type EitherClient, type EitherWanted } from '../support/clients/either-client';
-import type { ClientOptions, HoldStart } from '../support/clients/lease-client';
+import { endingOf } from '../support/clients/calls';
+import {
+  type ClientOptions,
+  eitherClient,
+  type EitherClient,
+  type EitherWanted,
+  type HoldStart,
+} from '../support/clients/lease-client';
 import type { Asked, EventBody, LossCause, Micros } from '../support/history';
 import type { Recorder } from '../support/history-recorder';
 import { CallEnded, causeOf, heldOf, type Held } from './held';

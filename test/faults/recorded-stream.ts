@@ -1,7 +1,7 @@
 import type { StatusObject } from '@grpc/grpc-js';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
-import { endingOf, type Ending } from '../support/clients/call-ending';
-import type { HoldCall } from '../support/clients/hold-stream';
+import { type Ending, endingOf } from '../support/clients/calls';
+import type { HoldCall } from '../support/clients/streams';
 import type { LossCause, Micros } from '../support/history';
 import { CallEnded, causeOf, deadlineOf, microsOf, type Held } from './held';
 import type { RecordedClient } from './recorded-client';

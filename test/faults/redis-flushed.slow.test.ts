@@ -3,7 +3,7 @@ import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
-import { endQuarantine, serverInfo } from '../support/clients/server-calls';
+import { endQuarantine, serverInfo } from '../support/clients/calls';
 
 const TTL_MS = 3000;
 /** The sum of the longest ttl, the bound of a replica's lag (10 s), and 5 s. */

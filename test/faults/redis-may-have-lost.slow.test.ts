@@ -1,6 +1,6 @@
 import { StoreState } from '../../generated/typescript/holdfast/v1/server_service';
 import { eventually } from '../support/eventually';
-import { endQuarantine, serverInfo } from '../support/clients/server-calls';
+import { endQuarantine, serverInfo } from '../support/clients/calls';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { WaiterLine } from './waiter-line';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../generated/typescript/grpc/health/v1/health';
-import { health } from '../support/clients/server-calls';
+import { health } from '../support/clients/calls';
 import { eventually } from '../support/eventually';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';

@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/leases/lease';
-import { keyOf, PARTS, readStored } from '../support/lease-stored';
+import { keyOf, PARTS, readStored } from '../support/leases/lease-stored';
 import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';
 

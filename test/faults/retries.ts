@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './fleet';
 import { CallEnded, type Held } from './held';
-import type { EitherWanted } from '../support/clients/either-client';
+import type { EitherWanted } from '../support/clients/lease-client';
 import type { RecordedClient } from './recorded-client';
 
 type Request = EitherWanted & { readonly requestId: string };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../support/clients/lock-client';
+import { LockClient } from '../support/clients/lease-client';
 import { monotonicMicros } from '../support/history-recorder';
 import { Fleet } from './fleet';
 import type { Held } from './held';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import { endingOf } from '../support/clients/call-ending';
-import { eitherClient } from '../support/clients/either-client';
+import { endingOf } from '../support/clients/calls';
+import { eitherClient } from '../support/clients/lease-client';
 import type { Resource, Service } from '../../src/leases/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { DEFAULT_OPTIONS, formatTrace } from '../support/checkers/violation';

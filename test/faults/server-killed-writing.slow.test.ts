@@ -1,5 +1,5 @@
 import { entriesKey } from '../../src/redis/buckets';
-import { refusal } from '../support/clients/call-ending';
+import { refusal } from '../support/clients/calls';
 import { eventually } from '../support/eventually';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';
 import { checkDictionary, expectNothingLeft, expectSound, silenceImports } from './dictionary-residue';

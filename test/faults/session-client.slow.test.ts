@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from '../../clients/typescript';
 import type { SessionClient } from '../../clients/typescript/sessions/session-client';
 import type { SessionNews } from '../../clients/typescript/sessions/session-news';
-import { closeAll } from '../support/close-all';
-import { LockClient } from '../support/clients/lock-client';
+import { closeAll, eventually } from '../support/eventually';
+import { LockClient } from '../support/clients/lease-client';
 import { causeOf, lock, openSession } from '../support/clients/sdk-session';
-import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 

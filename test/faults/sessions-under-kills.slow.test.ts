@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../support/clients/lock-client';
-import { closeAll } from '../support/close-all';
+import { LockClient } from '../support/clients/lease-client';
+import { closeAll } from '../support/eventually';
 import { monotonicMicros } from '../support/history-recorder';
 import { Fleet, type Member } from './fleet';
 import { LeaseHolderProcess } from './lease-holder-process';

@@ -1,5 +1,5 @@
 import { InProcessServer } from '../end-to-end/in-process-server';
-import { closeAll } from '../support/close-all';
+import { closeAll } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import type { SuiteStore } from './suite/stores/store';
 import { StoreView } from './suite/store-view';

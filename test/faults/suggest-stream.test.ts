@@ -7,7 +7,7 @@ import {
   type SuggestStreamResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { eventually } from '../support/eventually';
-import { type Ending, endingOf } from '../support/clients/call-ending';
+import { type Ending, endingOf } from '../support/clients/calls';
 import { DictionaryClients } from './dictionary-client';
 import { Fleet, type Member } from './fleet';
 import { towns } from './towns';

@@ -1,5 +1,5 @@
 import type { ListedEntry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { EntryFields } from '../support/clients/dictionary-import';
+import type { EntryFields } from '../support/clients/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';
 import type { DictionaryClient } from './dictionary-client';
 

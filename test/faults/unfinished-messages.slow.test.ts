@@ -3,8 +3,7 @@ import { AutocompleteServiceService } from '../../generated/typescript/holdfast/
 import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import { acquireRequest } from '../contract/harness';
 import { frame, RawConnection } from '../contract/raw-call';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './fleet';
 import type { Held } from './held';
-import type { EitherWanted } from '../support/clients/either-client';
+import type { EitherWanted } from '../support/clients/lease-client';
 import { acquireWithRetries, holdWithRetries } from './retries';
 import type { Scenario } from './scenario';
 

@@ -1,5 +1,4 @@
-import { RedisProcess } from '../support/processes/redis-process';
-import { SERVER_USER } from '../support/processes/redis-rights';
+import { RedisProcess, SERVER_USER } from '../support/processes/redis-process';
 import { marked } from './mutations';
 import type { ScriptTest } from './test-files';
 import type { ScriptTexts } from './script-texts';

@@ -1,4 +1,4 @@
-import { LeaseFixture } from '../support/lease-fixture';
+import { LeaseFixture } from '../support/leases/lease-fixture';
 import { grantsWaitingReaders } from '../support/waiting-readers';
 
 let fixture: LeaseFixture;

@@ -1,7 +1,6 @@
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
 import { grantsWaitingReaders } from '../support/waiting-readers';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const BATCH = 64;

@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { brokenInvariants } from '../support/lease-invariants';
-import type { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const HOUR_MS = 3_600_000;

@@ -1,10 +1,10 @@
 import { leaseUnlist } from '../../generated/redis/scripts';
 import type { Resource, ResourceView } from '../../src/leases/lease';
 import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/buckets';
-import { listStep } from '../support/listed-names';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester } from '../support/lease-requester';
-import { PREFIX, withFrozenClock } from '../support/lease-server';
+import { listStep } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { Requester } from '../support/leases/lease-requester';
+import { PREFIX, withFrozenClock } from '../support/leases/lease-server';
 import { is } from '../support/reply-kinds';
 
 const STEP_MS = 600_000;

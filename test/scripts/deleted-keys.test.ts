@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PARTS, type Part } from '../support/lease-stored';
-import type { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PARTS, type Part } from '../support/leases/lease-stored';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A manual DEL of one key of a resource must not block the resource, fail a script or grant permits twice. */

@@ -1,5 +1,5 @@
-import { LeaseFixture } from '../support/lease-fixture';
-import type { RequesterOptions } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { RequesterOptions } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A script that makes room grants directly to a waiter of its own server (docs/design/leases.md, rule 5). */

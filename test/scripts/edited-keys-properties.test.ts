@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PARTS } from '../support/lease-stored';
-import { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PARTS } from '../support/leases/lease-stored';
+import { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 import { assertWithinTime } from '../support/timed-property';
 

@@ -1,6 +1,6 @@
-import { LeaseFixture } from '../support/lease-fixture';
-import { PARTS } from '../support/lease-stored';
-import type { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PARTS } from '../support/leases/lease-stored';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A manual edit inside a key of a resource must not grant permits twice, block the resource, or leave a key for ever. */

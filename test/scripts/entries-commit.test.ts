@@ -2,7 +2,14 @@ import { entriesFinish, entriesImportCommit, entriesPut, entriesSelect } from '.
 import { StoreFailure } from '../../src/base/errors';
 import { pack } from '../../src/autocomplete/redis/packing';
 import type { Command, Commands } from '../../src/redis/commands';
-import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany, storeOf } from '../support/entries-fixture';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+  storeOf,
+} from '../support/autocomplete/entries-fixture';
 
 describe('the commit of an import that must follow many writes', () => {
   let fixture: EntriesFixture;

@@ -1,5 +1,11 @@
 import { entriesDrop, entriesSelect, entriesSweep } from '../../generated/redis/scripts';
-import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../support/autocomplete/entries-fixture';
 
 const MINUTE_US = 60_000_000;
 const BATCH = 64;

@@ -6,7 +6,14 @@ import {
   entriesPutStaged,
 } from '../../generated/redis/scripts';
 import { pack } from '../../src/autocomplete/redis/packing';
-import { contentOf, EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+import {
+  contentOf,
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../support/autocomplete/entries-fixture';
 
 const OTHER_PROFILE = { accents: 'dropped', typos: true } as const;
 const MINUTE_US = 60_000_000;

@@ -1,4 +1,4 @@
-import { EntriesFixture, PROFILE, storedMany } from '../support/entries-fixture';
+import { EntriesFixture, PROFILE, storedMany } from '../support/autocomplete/entries-fixture';
 
 describe('the inspection of a dictionary', () => {
   let fixture: EntriesFixture;

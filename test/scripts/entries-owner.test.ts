@@ -1,6 +1,13 @@
 import { entriesCreate, entriesImportStart, entriesUsage } from '../../generated/redis/scripts';
 import { ownedNamesKey } from '../../src/redis/buckets';
-import { EntriesFixture, IN_TIME, PREFIX, PROFILE, stored, storedMany } from '../support/entries-fixture';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PREFIX,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../support/autocomplete/entries-fixture';
 
 const [ALICE, BOB] = ['token:alice', 'spiffe://example.org/bob'];
 

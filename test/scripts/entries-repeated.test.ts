@@ -8,7 +8,7 @@ import {
   entriesSelect,
 } from '../../generated/redis/scripts';
 import { pack } from '../../src/autocomplete/redis/packing';
-import { EntriesFixture, IN_TIME, PROFILE, stored } from '../support/entries-fixture';
+import { EntriesFixture, IN_TIME, PROFILE, stored } from '../support/autocomplete/entries-fixture';
 
 const [NEVER] = IN_TIME;
 /** The time arguments of a script after an earlier send that may have run. */

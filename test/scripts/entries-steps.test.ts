@@ -4,7 +4,13 @@ import {
   entriesImportAbandon,
   entriesSweep,
 } from '../../generated/redis/scripts';
-import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../support/entries-fixture';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../support/autocomplete/entries-fixture';
 
 describe('a step on a dictionary', () => {
   let fixture: EntriesFixture;

@@ -7,7 +7,7 @@ import {
   entriesSweep,
 } from '../../generated/redis/scripts';
 import { pack } from '../../src/autocomplete/redis/packing';
-import { EntriesFixture, IN_TIME, PROFILE, storedMany } from '../support/entries-fixture';
+import { EntriesFixture, IN_TIME, PROFILE, storedMany } from '../support/autocomplete/entries-fixture';
 
 const chunk = (...values: string[]) => pack(values);
 const AGAIN_AFTER_LOSS = [IN_TIME[0], '1'];

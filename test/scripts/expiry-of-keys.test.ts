@@ -1,8 +1,8 @@
 import { eventually } from '../support/eventually';
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PARTS, type Part } from '../support/lease-stored';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PARTS, type Part } from '../support/leases/lease-stored';
+import { OFFERED_TTL_MS } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const RETENTION_MS = 600;

@@ -1,7 +1,6 @@
-import { brokenInvariants } from '../support/lease-invariants';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester } from '../support/lease-requester';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** A script ends expired leases before its own step, so each script must offer the freed permits. */

@@ -1,11 +1,10 @@
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { TestServer } from '../support/lease-server';
-import type { Stored } from '../support/lease-stored';
-import { brokenInvariants } from '../support/lease-invariants';
-import type { Requester } from '../support/lease-requester';
-import { is } from '../support/reply-kinds';
-import { failureOf } from '../support/store-failure';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { TestServer } from '../support/leases/lease-server';
+import type { Stored } from '../support/leases/lease-stored';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import type { Requester } from '../support/leases/lease-requester';
+import { failureOf, is } from '../support/reply-kinds';
 
 /** The answers of each script on a Redis that may have lost leases, and after the script's deadline. */
 describe('the epoch check of scripts', () => {

@@ -1,5 +1,5 @@
-import { LeaseFixture } from '../support/lease-fixture';
-import { OFFERED_TTL_MS, type RequesterOptions } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type RequesterOptions } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const ALICE = 'spiffe://example.org/älice';

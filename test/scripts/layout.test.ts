@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { brokenInvariants } from '../support/lease-invariants';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester } from '../support/lease-requester';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const MOST_INLINE = 16;

@@ -1,7 +1,7 @@
 import { leaseTouch } from '../../generated/redis/scripts';
 import { LOCK_LIMIT } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { FROZEN_CLOCK } from '../support/lease-stored';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { FROZEN_CLOCK } from '../support/leases/lease-stored';
 import { is } from '../support/reply-kinds';
 
 describe('lease-acquire', () => {

@@ -1,10 +1,10 @@
 import { leaseDelete } from '../../generated/redis/scripts';
 import type { Resource } from '../../src/leases/lease';
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PARTS } from '../support/lease-stored';
-import { brokenInvariants } from '../support/lease-invariants';
-import type { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PARTS } from '../support/leases/lease-stored';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const BATCH = 64;

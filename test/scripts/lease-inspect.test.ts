@@ -1,6 +1,6 @@
 import { LOCK_LIMIT } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PARTS } from '../support/lease-stored';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PARTS } from '../support/leases/lease-stored';
 import { is } from '../support/reply-kinds';
 
 describe('lease-inspect', () => {

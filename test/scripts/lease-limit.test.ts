@@ -1,10 +1,9 @@
 import { leaseLimit } from '../../generated/redis/scripts';
 import type { Resource } from '../../src/leases/lease';
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import { brokenInvariants } from '../support/lease-invariants';
-import type { Requester } from '../support/lease-requester';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const BATCH = 64;

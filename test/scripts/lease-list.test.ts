@@ -1,7 +1,6 @@
 import type { Resource } from '../../src/leases/lease';
-import { namesOfOneBucket, newPrefix } from '../support/listed-names';
-import { listReads } from '../support/list-reads';
-import { LeaseFixture } from '../support/lease-fixture';
+import { listReads, namesOfOneBucket, newPrefix } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 let fixture: LeaseFixture;

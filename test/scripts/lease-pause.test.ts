@@ -1,8 +1,8 @@
 import type { Resource } from '../../src/leases/lease';
-import { allListed } from '../support/listed-names';
-import { LeaseFixture } from '../support/lease-fixture';
-import { brokenInvariants } from '../support/lease-invariants';
-import type { Requester } from '../support/lease-requester';
+import { allListed } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const LARGEST = 2 ** 31 - 1;

@@ -1,10 +1,9 @@
 import type { Resource } from '../../src/leases/lease';
 import type { LeaseToRenew, Renewed } from '../../src/leases/lease-store';
 import { bucketOf, namesKeys } from '../../src/redis/buckets';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester, RequesterOptions } from '../support/lease-requester';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
-import { PREFIX } from '../support/lease-server';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type Requester, type RequesterOptions } from '../support/leases/lease-requester';
+import { PREFIX } from '../support/leases/lease-server';
 import { is } from '../support/reply-kinds';
 
 const TTL_MS = 10_000;

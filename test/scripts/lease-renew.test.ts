@@ -1,7 +1,6 @@
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { RequesterOptions } from '../support/lease-requester';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type RequesterOptions } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 describe('lease-renew', () => {

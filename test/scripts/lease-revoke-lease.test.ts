@@ -1,9 +1,9 @@
 import { leaseLimit } from '../../generated/redis/scripts';
 import { eventually } from '../support/eventually';
-import { brokenInvariants } from '../support/lease-invariants';
-import { OFFERED_TTL_MS, type Requester, type RequesterOptions } from '../support/lease-requester';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { OFFERED_TTL_MS, type Requester, type RequesterOptions } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
-import { ALL, NOTHING, REVOKED, RevocationFixture } from '../support/revocation-fixture';
+import { ALL, NOTHING, REVOKED, RevocationFixture } from '../support/leases/revocation-fixture';
 
 const BATCH = 64;
 

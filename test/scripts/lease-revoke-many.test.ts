@@ -1,8 +1,8 @@
 import type { Resource } from '../../src/leases/lease';
 import type { RevokeCursor } from '../../src/leases/lease-store';
-import { type Requester } from '../support/lease-requester';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
-import { ALL, NOTHING, REVOKED, RevocationFixture } from '../support/revocation-fixture';
+import { ALL, NOTHING, REVOKED, RevocationFixture } from '../support/leases/revocation-fixture';
 
 const BATCH = 64;
 /** Where the second pass begins. */

@@ -1,7 +1,7 @@
-import { brokenInvariants } from '../support/lease-invariants';
-import { OFFERED_TTL_MS, type Requester } from '../support/lease-requester';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
-import { NOTHING, REVOKED, RevocationFixture } from '../support/revocation-fixture';
+import { NOTHING, REVOKED, RevocationFixture } from '../support/leases/revocation-fixture';
 
 describe('lease-revoke of a waiter', () => {
   let fixture: RevocationFixture;

@@ -1,8 +1,7 @@
 import { LOCK_LIMIT } from '../../src/leases/lease';
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester } from '../support/lease-requester';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 describe('lease-touch', () => {

@@ -1,10 +1,10 @@
 import type { Resource } from '../../src/leases/lease';
 import { RESOURCE_CHANGED } from '../../src/leases/redis/redis-lease-store';
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import { OFFERED_TTL_MS, type Requester } from '../support/lease-requester';
-import type { TestServer } from '../support/lease-server';
-import { PARTS } from '../support/lease-stored';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
+import type { TestServer } from '../support/leases/lease-server';
+import { PARTS } from '../support/leases/lease-stored';
 import { is } from '../support/reply-kinds';
 
 describe('lease-watch', () => {

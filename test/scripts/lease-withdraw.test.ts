@@ -1,6 +1,6 @@
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { RequesterOptions } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { RequesterOptions } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 describe('lease-withdraw', () => {

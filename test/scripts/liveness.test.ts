@@ -1,6 +1,6 @@
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { OFFERED_TTL_MS } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** Scripts judge for each resource and each server whether the server is alive. */

@@ -1,9 +1,8 @@
 import type { Resource } from '../../src/leases/lease';
 import type { RevokeTarget } from '../../src/leases/lease-store';
-import { listStep } from '../support/listed-names';
-import { LeaseFixture } from '../support/lease-fixture';
-import { is } from '../support/reply-kinds';
-import { failureOf } from '../support/store-failure';
+import { listStep } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { failureOf, is } from '../support/reply-kinds';
 
 /** Redis has the policy `noeviction` and no free memory. Holders can renew and release. New requests are refused. */
 describe('when the memory of Redis is full', () => {

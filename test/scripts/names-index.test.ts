@@ -1,13 +1,11 @@
 import { leaseUnlist } from '../../generated/redis/scripts';
 import type { Resource, Service } from '../../src/leases/lease';
 import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/buckets';
-import { namesOfOneBucket, newPrefix } from '../support/listed-names';
-import { listReads } from '../support/list-reads';
-import { LeaseFixture } from '../support/lease-fixture';
-import { Requester } from '../support/lease-requester';
-import { PREFIX, withFrozenClock } from '../support/lease-server';
-import { is } from '../support/reply-kinds';
-import { failureOf } from '../support/store-failure';
+import { listReads, namesOfOneBucket, newPrefix } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { Requester } from '../support/leases/lease-requester';
+import { PREFIX, withFrozenClock } from '../support/leases/lease-server';
+import { failureOf, is } from '../support/reply-kinds';
 
 const MINUTE = 60_000;
 

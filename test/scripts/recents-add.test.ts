@@ -1,6 +1,6 @@
 import type { RedisRecentsStore } from '../../src/autocomplete/redis/redis-recents';
 import { eventually } from '../support/eventually';
-import { plain, recent, RecentsFixture } from '../support/recents-fixture';
+import { plain, recent, RecentsFixture } from '../support/autocomplete/recents-fixture';
 
 describe('recents-add', () => {
   let fixture: RecentsFixture;

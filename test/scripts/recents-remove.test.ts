@@ -1,5 +1,5 @@
 import type { RedisRecentsStore } from '../../src/autocomplete/redis/redis-recents';
-import { recent, RecentsFixture } from '../support/recents-fixture';
+import { recent, RecentsFixture } from '../support/autocomplete/recents-fixture';
 
 /** The mark of a removal lasts twice the command timeout. */
 const MARK_MS = 4000;

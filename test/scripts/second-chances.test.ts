@@ -1,5 +1,5 @@
-import { brokenInvariants } from '../support/lease-invariants';
-import { LeaseFixture } from '../support/lease-fixture';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { LeaseFixture } from '../support/leases/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 /** Offers, kept places and servers that are judged a second time, or one after the other. */

@@ -1,4 +1,4 @@
-import { LeaseFixture } from '../support/lease-fixture';
+import { LeaseFixture } from '../support/leases/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 const CLIENT = 'AaBbCcDdEeFfGgHh-_IiJj';

@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/leases/lease';
-import { brokenInvariants } from '../support/lease-invariants';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { Requester, RequesterOptions } from '../support/lease-requester';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { Requester, RequesterOptions } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 const REMEMBER_MS = 60_000;

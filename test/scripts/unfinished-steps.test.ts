@@ -1,8 +1,7 @@
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { brokenInvariants } from '../support/lease-invariants';
-import type { Requester } from '../support/lease-requester';
-import { OFFERED_TTL_MS } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { OFFERED_TTL_MS, type Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 
 /** Steps of a limit change or a deletion that meet an unusual order, or members without a record. */

@@ -1,6 +1,6 @@
 import { LOCK_LIMIT, type Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import { GHOST_ID, PARTS } from '../support/lease-stored';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { GHOST_ID, PARTS } from '../support/leases/lease-stored';
 import { is } from '../support/reply-kinds';
 
 /** Scripts write no lease without an end. After a manual edit in Redis, the next script repairs such a lease. */

@@ -6,9 +6,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { probeStore } from '../../src/redis/topology/open';
 import type { StoreAddress } from '../../src/base/redis-address';
 import { storeTrouble } from '../../src/server/open-store';
-import { freePort } from '../support/processes/free-port';
-import { RedisProcess } from '../support/processes/redis-process';
-import { tlsArguments } from '../support/processes/redis-security';
+import { freePort } from '../support/processes/child-program';
+import { RedisProcess, tlsArguments } from '../support/processes/redis-process';
 import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -3,11 +3,10 @@ import type { Profile } from '../../src/autocomplete/suggestion';
 import type { Resource } from '../../src/leases/lease';
 import type { Store } from '../../src/redis/topology/open';
 import { dictionaryNamesKey, entriesKey, epochKey, ownedNamesKey } from '../../src/redis/buckets';
-import { keyOf, PARTS } from '../support/lease-stored';
-import { MasterAndReplica } from '../support/master-and-replica';
+import { keyOf, PARTS } from '../support/leases/lease-stored';
+import { MasterAndReplica } from '../support/test-store';
 import type { RedisProcess } from '../support/processes/redis-process';
-import { is } from '../support/reply-kinds';
-import { failureOf } from '../support/store-failure';
+import { failureOf, is } from '../support/reply-kinds';
 
 const UNCONFIRMED = { carriedOut: 'unknown', kind: 'unconfirmed' };
 const PROFILE: Profile = { accents: 'dropped', typos: true };

@@ -5,7 +5,7 @@ import { script } from '../../src/redis/commands';
 import { slotOfKey } from '../../src/redis/buckets';
 import { answered, FakeClusterNode, refused } from '../support/fake-cluster-node';
 import { Stopwatch } from '../support/stopwatch';
-import { failureOf } from '../support/store-failure';
+import { failureOf } from '../support/reply-kinds';
 
 const COMMAND_TIMEOUT_MS = 600;
 const KEY = 'test:{1}:l2:state:x';

@@ -5,9 +5,9 @@ import { RedisConnection } from '../../src/redis/connection';
 import { type EpochGuard, type GuardedReply, HIGH, script, UnreadableReply } from '../../src/redis/commands';
 import type { RawReply, Reply } from '../../src/redis/writer';
 import { eventually } from '../support/eventually';
-import { failureOf } from '../support/store-failure';
+import { failureOf } from '../support/reply-kinds';
 import { ManualClock } from '../support/manual-clock';
-import { freePort } from '../support/processes/free-port';
+import { freePort } from '../support/processes/child-program';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 

@@ -1,7 +1,7 @@
-import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
+import { DictionaryFixture, entry, NOW, storedOf } from '../support/autocomplete/dictionary-fixture';
 import type { Entry } from '../../src/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
-import { nameGenerator, seeded } from '../support/name-generator';
+import { nameGenerator, seeded } from '../support/autocomplete/dictionary-texts';
 
 /** Queries beside the load of a dictionary with many aliases. Prints what they got, and when. */
 

@@ -1,9 +1,17 @@
 import type { Entry, MatchKind } from '../../src/autocomplete/suggestion';
-import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
-import { compare, DictionaryModel } from '../support/dictionary-model';
-import { allListed, allPages, asExpected, type EngineOfPage } from '../support/dictionary-questions';
+import {
+  allListed,
+  allPages,
+  asExpected,
+  DictionaryFixture,
+  type EngineOfPage,
+  entry,
+  NOW,
+  storedOf,
+} from '../support/autocomplete/dictionary-fixture';
+import { compare, DictionaryModel } from '../support/autocomplete/dictionary-model';
 import { eventually } from '../support/eventually';
-import { nameGenerator, seeded, withTypos } from '../support/name-generator';
+import { nameGenerator, seeded, withTypos } from '../support/autocomplete/dictionary-texts';
 
 const SEED = 20_261_121;
 const NAMES = 200_000;

@@ -1,9 +1,14 @@
-import { RedisProcess } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
-import { DictionaryServer, entry, NOW, storedOf } from '../support/dictionary-fixture';
-import { allListed, pageOf } from '../support/dictionary-questions';
+import { RedisProcess, serverUrl } from '../support/processes/redis-process';
+import {
+  allListed,
+  DictionaryServer,
+  entry,
+  NOW,
+  pageOf,
+  storedOf,
+} from '../support/autocomplete/dictionary-fixture';
 import { eventually } from '../support/eventually';
-import { MasterAndReplica } from '../support/master-and-replica';
+import { MasterAndReplica } from '../support/test-store';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 
 const NAME = 'towns';

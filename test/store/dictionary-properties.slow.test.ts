@@ -1,3 +1,3 @@
-import { testRandomHistories } from '../support/dictionary-properties';
+import { testRandomHistories } from '../support/autocomplete/dictionary-history';
 
 testRandomHistories(120, 600_000);

@@ -2,8 +2,8 @@ import type { Autocomplete } from '../../src/autocomplete/autocomplete';
 import { DEFAULT_PROFILE, type StoredEntry } from '../../src/autocomplete/suggestion';
 import type { Writer } from '../../src/autocomplete/quota/amount';
 import { ownedNamesKey } from '../../src/redis/buckets';
-import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
-import { PREFIX } from '../support/entries-fixture';
+import { DictionaryFixture, entry, storedOf } from '../support/autocomplete/dictionary-fixture';
+import { PREFIX } from '../support/autocomplete/entries-fixture';
 import { eventually } from '../support/eventually';
 
 const LIMIT = 150;

@@ -1,8 +1,14 @@
 import type { Entry, MatchKind } from '../../src/autocomplete/suggestion';
-import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
-import { compare } from '../support/dictionary-model';
-import { allListed, allPages, pageOf } from '../support/dictionary-questions';
-import { seeded } from '../support/name-generator';
+import {
+  allListed,
+  allPages,
+  DictionaryFixture,
+  entry,
+  pageOf,
+  storedOf,
+} from '../support/autocomplete/dictionary-fixture';
+import { compare } from '../support/autocomplete/dictionary-model';
+import { seeded } from '../support/autocomplete/dictionary-texts';
 
 /** The number of entries with the same score and a long common beginning. */
 const COUNT = 1500;

@@ -1,8 +1,13 @@
 import type { Profile } from '../../src/autocomplete/suggestion';
 import { HoldfastError } from '../../src/base/errors';
-import { DictionaryFixture, entry, NOW, storedOf } from '../support/dictionary-fixture';
-import { pageOf } from '../support/dictionary-questions';
-import { ANYBODY } from '../support/anybody';
+import {
+  ANYBODY,
+  DictionaryFixture,
+  entry,
+  NOW,
+  pageOf,
+  storedOf,
+} from '../support/autocomplete/dictionary-fixture';
 
 const PROFILE: Profile = { accents: 'dropped', typos: true };
 const EVERYTHING = { from: '', to: '', pageSize: 10, pageToken: '', asked: NOW };

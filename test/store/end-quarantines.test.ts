@@ -1,7 +1,7 @@
 import { StoreFailure } from '../../src/base/errors';
 import type { Quarantine } from '../../src/base/store-state';
 import { endQuarantines } from '../../src/redis/topology/cluster-health';
-import { failureOf } from '../support/store-failure';
+import { failureOf } from '../support/reply-kinds';
 
 const node = (end: () => Promise<Quarantine | undefined>) => ({ reachable: true, endQuarantine: end });
 const ended = (remainingMs: number) =>

@@ -1,5 +1,5 @@
 import type { EntryChange } from '../../src/autocomplete/entry-store';
-import { EntriesFixture, stored, storedMany, type Content } from '../support/entries-fixture';
+import { EntriesFixture, stored, storedMany, type Content } from '../support/autocomplete/entries-fixture';
 import { between, seeded } from '../support/random';
 
 const LANES = 8;

@@ -8,8 +8,8 @@ import {
   PROFILE,
   stored,
   storedMany,
-} from '../support/entries-fixture';
-import { failureOf } from '../support/store-failure';
+} from '../support/autocomplete/entries-fixture';
+import { failureOf } from '../support/reply-kinds';
 
 describe('the load of a dictionary of entries', () => {
   let fixture: EntriesFixture;

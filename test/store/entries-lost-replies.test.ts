@@ -1,10 +1,10 @@
 import { StoreFailure } from '../../src/base/errors';
 import type { RedisConnection } from '../../src/redis/connection';
-import { connect, EntriesFixture, PROFILE, stored, storeOf } from '../support/entries-fixture';
+import { connect, EntriesFixture, PROFILE, stored, storeOf } from '../support/autocomplete/entries-fixture';
 import { eventually } from '../support/eventually';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
-import { failureOf } from '../support/store-failure';
-import { serverUrl } from '../support/processes/redis-rights';
+import { failureOf } from '../support/reply-kinds';
+import { serverUrl } from '../support/processes/redis-process';
 
 const COMMAND_TIMEOUT_MS = 600;
 /** Longer than a deletion and a creation on a busy machine. */

@@ -1,3 +1,3 @@
-import { describeEntriesProperties } from '../support/entries-properties';
+import { describeEntriesProperties } from '../support/autocomplete/entries-history';
 
 describeEntriesProperties({ runs: 100, timeLimitMs: 8000 });

@@ -1,4 +1,10 @@
-import { EntriesFixture, PROFILE, stored, storedMany, type Content } from '../support/entries-fixture';
+import {
+  EntriesFixture,
+  PROFILE,
+  stored,
+  storedMany,
+  type Content,
+} from '../support/autocomplete/entries-fixture';
 
 const contentOf = (entries: ReturnType<typeof storedMany>): Content =>
   Object.fromEntries(

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { epochAdopt } from '../../generated/redis/scripts';
 import { StoreFailure } from '../../src/base/errors';
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { TestServer } from '../support/lease-server';
-import { PARTS } from '../support/lease-stored';
-import { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { TestServer } from '../support/leases/lease-server';
+import { PARTS } from '../support/leases/lease-stored';
+import { Requester } from '../support/leases/lease-requester';
 
 const MAX_TTL_MS = 20_000;
 const QUARANTINE_MS = MAX_TTL_MS + 5000;

@@ -3,13 +3,11 @@ import { systemClock, type Clock } from '../../src/base/clock';
 import type { StoreFailure } from '../../src/base/errors';
 import { BUCKET_COUNT, epochKey } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
-import { failureOf } from '../support/store-failure';
-import { TestServer, type TestServerOptions } from '../support/lease-server';
-import { Requester, type RequesterOptions } from '../support/lease-requester';
+import { failureOf, is } from '../support/reply-kinds';
+import { TestServer, type TestServerOptions } from '../support/leases/lease-server';
+import { Requester, type RequesterOptions } from '../support/leases/lease-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
-import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
-import { is } from '../support/reply-kinds';
+import { RedisProcess, type RedisProcessOptions, serverUrl } from '../support/processes/redis-process';
 
 const QUARANTINE_MS = 30_000;
 const lock = { service: 'lock', name: 'a lock' } as const;

@@ -20,7 +20,7 @@ import {
   resourceOfStateKey,
   wakeChannel,
 } from '../../src/redis/buckets';
-import { freePort } from '../support/processes/free-port';
+import { freePort } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
 
 /** The services that have keys. The same name in two services means two different things. */

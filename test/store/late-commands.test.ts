@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { StoreFailure } from '../../src/base/errors';
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { TestServer } from '../support/lease-server';
-import { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { TestServer } from '../support/leases/lease-server';
+import { Requester } from '../support/leases/lease-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
-import { serverUrl } from '../support/processes/redis-rights';
+import { serverUrl } from '../support/processes/redis-process';
 
 const COMMAND_TIMEOUT_MS = 600;
 

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import type { Arena } from '../support/lease-arena';
-import { compare, SLOTS } from '../support/lease-arena';
-import { randomSteps } from '../support/lease-commands';
-import { allListed, sortedNames } from '../support/listed-names';
-import { LeaseFixture } from '../support/lease-fixture';
-import { LeaseModel } from '../support/lease-model';
-import type { TestServer } from '../support/lease-server';
+import { type Arena, compare, SLOTS } from '../support/leases/lease-arena';
+import { randomSteps } from '../support/leases/lease-commands';
+import { allListed, sortedNames } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { LeaseModel } from '../support/leases/lease-model';
+import type { TestServer } from '../support/leases/lease-server';
 import { assertWithinTime } from '../support/timed-property';
 
 describe('a list after random commands of two servers', () => {

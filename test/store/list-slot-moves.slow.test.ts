@@ -1,6 +1,6 @@
 import { bucketOf, slotOfBucket } from '../../src/redis/buckets';
-import { allListed, sortedNames } from '../support/listed-names';
-import { Requester } from '../support/lease-requester';
+import { allListed, sortedNames } from '../support/leases/lease-views';
+import { Requester } from '../support/leases/lease-requester';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
 import { is } from '../support/reply-kinds';
 import { connectTestStore } from '../support/test-store';

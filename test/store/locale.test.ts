@@ -1,8 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { DictionaryFixture, entry, storedOf } from '../support/dictionary-fixture';
-import { compare } from '../support/dictionary-model';
-import { allListed, allPages } from '../support/dictionary-questions';
+import {
+  allListed,
+  allPages,
+  DictionaryFixture,
+  entry,
+  storedOf,
+} from '../support/autocomplete/dictionary-fixture';
+import { compare } from '../support/autocomplete/dictionary-model';
 import { sayNotChecked } from '../support/not-checked';
 
 /** Locales of this machine that do not order letters by their bytes. */

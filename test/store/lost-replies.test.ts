@@ -1,13 +1,13 @@
 import type { Resource } from '../../src/leases/lease';
 import type { RevokeTarget } from '../../src/leases/lease-store';
 import { eventually } from '../support/eventually';
-import { LeaseFixture, type FixtureOptions } from '../support/lease-fixture';
-import type { TestServer } from '../support/lease-server';
-import { brokenInvariants } from '../support/lease-invariants';
-import { Requester, type RequesterOptions } from '../support/lease-requester';
+import { LeaseFixture, type FixtureOptions } from '../support/leases/lease-fixture';
+import type { TestServer } from '../support/leases/lease-server';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { Requester, type RequesterOptions } from '../support/leases/lease-requester';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
-import { serverUrl } from '../support/processes/redis-rights';
+import { serverUrl } from '../support/processes/redis-process';
 
 const isScript = ({ name }: RedisCommand) => name === 'EVALSHA' || name === 'EVAL';
 

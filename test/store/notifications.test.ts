@@ -4,11 +4,11 @@ import { bucketOf, wakeChannel } from '../../src/redis/buckets';
 import { readHint } from '../../src/leases/redis/redis-lease-store';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PREFIX } from '../support/lease-server';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PREFIX } from '../support/leases/lease-server';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
-import { serverUrl } from '../support/processes/redis-rights';
+import { serverUrl } from '../support/processes/redis-process';
 
 /** Timers run twenty times as fast, so that the tests wait less for the pings of a connection. */
 const fastClock: Clock = {

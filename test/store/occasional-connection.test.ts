@@ -3,8 +3,7 @@ import { RedisPassword } from '../../src/redis/redis-password';
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';
 import { connectionsOf, FIRST_PASSWORD, NEXT_PASSWORD, setUser } from '../support/password-rotation';
-import { RedisProcess } from '../support/processes/redis-process';
-import { SERVER_USER, serverUrl } from '../support/processes/redis-rights';
+import { RedisProcess, SERVER_USER, serverUrl } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 
 const LONG_MS = 1_000_000;

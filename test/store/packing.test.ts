@@ -9,7 +9,7 @@ import {
 } from '../../src/autocomplete/redis/packing';
 import type { RedisConnection } from '../../src/redis/connection';
 import { script } from '../../src/redis/commands';
-import { connect } from '../support/entries-fixture';
+import { connect } from '../support/autocomplete/entries-fixture';
 import { RedisProcess } from '../support/processes/redis-process';
 
 /** A script that unpacks its argument and packs it again. */

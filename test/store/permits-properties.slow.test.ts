@@ -1,3 +1,3 @@
-import { describeLeaseProperties } from '../support/lease-properties';
+import { describeLeaseProperties } from '../support/leases/lease-arena';
 
 describeLeaseProperties(30_000);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { Resource } from '../../src/leases/lease';
-import { LeaseFixture } from '../support/lease-fixture';
-import type { TestServer } from '../support/lease-server';
-import type { Stored } from '../support/lease-stored';
-import { brokenInvariants, brokenTransitions } from '../support/lease-invariants';
-import { Requester } from '../support/lease-requester';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import type { TestServer } from '../support/leases/lease-server';
+import type { Stored } from '../support/leases/lease-stored';
+import { brokenInvariants, brokenTransitions } from '../support/leases/lease-invariants';
+import { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 import { assertWithinTime } from '../support/timed-property';
 

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import type { Recent } from '../../src/autocomplete/suggestion';
 import type { RedisRecentsStore } from '../../src/autocomplete/redis/redis-recents';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
-import { plain, recent, RecentsFixture } from '../support/recents-fixture';
-import { failureOf } from '../support/store-failure';
-import { serverUrl } from '../support/processes/redis-rights';
+import { plain, recent, RecentsFixture } from '../support/autocomplete/recents-fixture';
+import { failureOf } from '../support/reply-kinds';
+import { serverUrl } from '../support/processes/redis-process';
 
 /** The model of a list of recents. */
 class ModelList {

@@ -6,8 +6,7 @@ import { NotPermitted, type Store } from '../../src/redis/topology/open';
 import { leaseScripts } from '../../src/leases/redis/redis-lease-store';
 import { failureClassOf } from '../../src/redis/failure-class';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/processes/redis-process';
-import { documentedRules, SERVER_USER, type Role } from '../support/processes/redis-rights';
+import { documentedRules, RedisProcess, type Role, SERVER_USER } from '../support/processes/redis-process';
 import { connectTestStore } from '../support/test-store';
 
 /** The lines with rights in docs/operations/deploy.md, and what happens without each right. */

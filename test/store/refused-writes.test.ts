@@ -1,4 +1,4 @@
-import { LeaseFixture } from '../support/lease-fixture';
+import { LeaseFixture } from '../support/leases/lease-fixture';
 import { is } from '../support/reply-kinds';
 
 /** This test is not in test/scripts, because the mutation run writes in each script. */

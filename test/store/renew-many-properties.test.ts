@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { LOCK_LIMIT } from '../../src/leases/lease';
 import type { LeaseToRenew, Renewed, RenewReply } from '../../src/leases/lease-store';
 import { BucketCopy } from '../support/bucket-copy';
-import { compare, SLOTS, type Arena, type World } from '../support/lease-arena';
-import { randomSteps } from '../support/lease-commands';
-import { LeaseFixture } from '../support/lease-fixture';
-import { brokenInvariants } from '../support/lease-invariants';
-import { LeaseModel } from '../support/lease-model';
-import type { Requester } from '../support/lease-requester';
+import { type Arena, compare, SLOTS, type World } from '../support/leases/lease-arena';
+import { randomSteps } from '../support/leases/lease-commands';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { brokenInvariants } from '../support/leases/lease-invariants';
+import { LeaseModel } from '../support/leases/lease-model';
+import type { Requester } from '../support/leases/lease-requester';
 import { is } from '../support/reply-kinds';
 import { assertWithinTime } from '../support/timed-property';
 

@@ -3,12 +3,10 @@ import type { AnsweringNode } from '../../src/redis/node/confirmations';
 import { RedisConnection } from '../../src/redis/connection';
 import type { Store } from '../../src/redis/topology/open';
 import { eventually } from '../support/eventually';
-import { MasterAndReplica } from '../support/master-and-replica';
-import { RedisProcess } from '../support/processes/redis-process';
-import { serverUrl } from '../support/processes/redis-rights';
+import { MasterAndReplica } from '../support/test-store';
+import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
-import { is } from '../support/reply-kinds';
-import { failureOf } from '../support/store-failure';
+import { failureOf, is } from '../support/reply-kinds';
 
 const UNCONFIRMED = { carriedOut: 'unknown', kind: 'unconfirmed' };
 /** Longer than the time limit of a test: a call that should end earlier makes its test fail. */

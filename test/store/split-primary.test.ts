@@ -1,10 +1,9 @@
 import { eventually } from '../support/eventually';
-import { TestServer } from '../support/lease-server';
-import { Requester } from '../support/lease-requester';
+import { TestServer } from '../support/leases/lease-server';
+import { Requester } from '../support/leases/lease-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
-import { is } from '../support/reply-kinds';
-import { failureOf } from '../support/store-failure';
+import { failureOf, is } from '../support/reply-kinds';
 
 /** Below `min-replicas-max-lag`, and long enough for the replica to take over on a busy machine. */
 const SHORT_MS = 6000;

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Resource } from '../../src/leases/lease';
 import { bucketOf, namesKeys } from '../../src/redis/buckets';
-import { allListed, sortedNames } from '../support/listed-names';
-import { LeaseFixture } from '../support/lease-fixture';
-import { PREFIX } from '../support/lease-server';
+import { allListed, sortedNames } from '../support/leases/lease-views';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { PREFIX } from '../support/leases/lease-server';
 import { is } from '../support/reply-kinds';
 import { ROOT } from '../support/root';
 

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
-import type { Arena } from '../support/lease-arena';
-import { SLOTS } from '../support/lease-arena';
-import { randomSteps } from '../support/lease-commands';
-import { LeaseFixture } from '../support/lease-fixture';
-import { LeaseModel } from '../support/lease-model';
-import type { TestServer } from '../support/lease-server';
+import { type Arena, SLOTS } from '../support/leases/lease-arena';
+import { randomSteps } from '../support/leases/lease-commands';
+import { LeaseFixture } from '../support/leases/lease-fixture';
+import { LeaseModel } from '../support/leases/lease-model';
+import type { TestServer } from '../support/leases/lease-server';
 import { assertWithinTime } from '../support/timed-property';
 
 describe('after random commands of two servers with watches', () => {

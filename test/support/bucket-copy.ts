@@ -1,6 +1,6 @@
 import { bucketOf } from '../../src/redis/buckets';
-import type { LeaseFixture } from './lease-fixture';
-import { PREFIX } from './lease-server';
+import type { LeaseFixture } from './leases/lease-fixture';
+import { PREFIX } from './leases/lease-server';
 
 const KEYS_OF = (bucket: number) => `${PREFIX}:{${bucket}}:*`;
 

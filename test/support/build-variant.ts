@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeScratchFolder } from './processes/scratch-folder';
+import { makeScratchFolder } from './scratch-folder';
 import { ROOT } from './root';
 
 /** One exact replacement in a built file. */

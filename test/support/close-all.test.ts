@@ -1,4 +1,4 @@
-import { closeAll } from './close-all';
+import { closeAll } from './eventually';
 
 describe('closeAll', () => {
   const failing = (message: string) => () => Promise.reject(new Error(message));

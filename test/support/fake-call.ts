@@ -1,8 +1,31 @@
+import { AllowedPlaces } from '../../src/access/prefixes';
 import { type Account, NO_QUOTAS, type Quotas } from '../../src/base/accounts';
 import type { StreamCall } from '../../src/base/call';
-import type { AcquireRequest, HoldSink, WatchSink } from '../../src/leases/lease-requests';
-import type { HoldEvent, ResourceView } from '../../src/leases/lease';
 import type { Clock } from '../../src/base/clock';
+import type { Log } from '../../src/base/meters';
+import type { ReadableNames } from '../../src/base/names';
+import type { HoldEvent, ResourceView } from '../../src/leases/lease';
+import type { AcquireRequest, HoldSink, WatchSink } from '../../src/leases/lease-requests';
+
+/** A log that nobody reads. */
+export const NO_LOG: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** The readable names by a condition. No name is passed over. */
+export const namesWhere = (mayRead: (name: string) => boolean): ReadableNames => ({
+  mayRead,
+  nextReadable: (name) => name,
+});
+
+/** The names with this prefix are readable. */
+export function namesUnder(prefix: string): ReadableNames {
+  const places = new AllowedPlaces([{ prefix, isAllowed: true, isAllowedAround: false }]);
+  return { mayRead: (name) => name.startsWith(prefix), nextReadable: (name) => places.next(name) };
+}
 
 export interface FakeCallOptions {
   readonly identity?: string;

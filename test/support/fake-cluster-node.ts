@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { commandWords, FrameReader } from './proxy/resp-frames';
+import { commandWords, FrameReader } from './proxy/proxy-connection';
 
 /** A node's answer to a script: text in the form of the protocol, or 'cut' for a loss of the connection. */
 export type Answer = string;

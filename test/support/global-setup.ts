@@ -4,9 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '../../src/dev/find-redis';
-import { announceLifeline } from './processes/lifeline';
-import { makeScratchFolder } from './processes/scratch-folder';
-import { RUN_FOLDER } from './scratch-folder';
+import { announceLifeline } from './processes/child-program';
+import { makeScratchFolder, RUN_FOLDER } from './scratch-folder';
 
 /** Runs once per test run, before all tests. Jest requires a default export. */
 export default async function setUp(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/base/clock';
+import { type Clock, systemClock, type Timer } from '../../src/base/clock';
 
 interface Pending {
   readonly due: number;
@@ -65,5 +65,59 @@ export class ManualClock implements Clock {
         first = timer;
     }
     return first;
+  }
+}
+
+/** The clock of the system, which can leap ahead. So a test decides when a long time has passed. */
+export class LeapingClock implements Clock {
+  private leaptMs = 0;
+  private readonly waiting = new Set<{ readonly dueAt: number; readonly run: () => void }>();
+
+  now(): number {
+    return systemClock.now() + this.leaptMs;
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    const due = {
+      dueAt: this.now() + delayMs,
+      run: () => {
+        timer.cancel();
+        if (this.waiting.delete(due)) run();
+      },
+    };
+    const timer = systemClock.after(delayMs, due.run);
+    this.waiting.add(due);
+    return {
+      cancel: () => {
+        timer.cancel();
+        this.waiting.delete(due);
+      },
+    };
+  }
+
+  leap(ms: number): void {
+    this.leaptMs += ms;
+    for (const { dueAt, run } of [...this.waiting]) if (dueAt <= this.now()) run();
+  }
+}
+
+/** A timer never runs early by an error of the floating point. */
+const ROUNDING_MS = 1e-6;
+
+/** A clock that runs faster or slower than the world's clock, and shows another time. */
+export class RatedClock implements Clock {
+  constructor(
+    private readonly world: ManualClock,
+    /** The time that this clock counts while the world counts one. */
+    readonly rate: number,
+    private readonly startedAt: number,
+  ) {}
+
+  now(): number {
+    return this.startedAt + this.world.now() * this.rate;
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    return this.world.after(Math.max(delayMs, 0) / this.rate + ROUNDING_MS, run);
   }
 }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { credentials, SERVER_USER } from './processes/redis-rights';
-import type { RedisProcess } from './processes/redis-process';
+import { credentials, type RedisProcess, SERVER_USER } from './processes/redis-process';
 import { scratchFolder } from './scratch-folder';
 
 type Nodes = readonly RedisProcess[];

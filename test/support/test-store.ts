@@ -1,6 +1,9 @@
-import { readConfig } from '../../src/server/config/config';
 import { systemClock } from '../../src/base/clock';
 import { connectStore, type Store } from '../../src/redis/topology/open';
+import { readConfig } from '../../src/server/config/config';
+import { eventually } from './eventually';
+import { RedisProcess, serverUrl } from './processes/redis-process';
+import { TcpProxy } from './proxy/tcp-proxy';
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -41,4 +44,108 @@ export function connectTestStore(
     onError,
   };
   return connectStore(options, patienceMs);
+}
+
+/** A replica that is silent for this time no longer counts. The time is longer than every test. */
+const MAX_LAG_SECONDS = 3600;
+const WAIT = { timeoutMs: 60_000 };
+
+export interface MasterAndReplicaOptions {
+  /** The setting min-replicas-to-write of the master. Default: 1. */
+  readonly minReplicas?: number;
+}
+
+export interface StoreServerOptions {
+  /** Default: 1 s. */
+  readonly commandTimeoutMs?: number;
+  /** Default: the servers' own address of the master. */
+  readonly url?: string;
+}
+
+/**
+ * A master and its replica. Servers reach the master through the proxy `front`, and the replica reaches the master
+ * through the proxy `link`, so that a test can lead servers to the replica, and cut the replica off.
+ */
+export class MasterAndReplica {
+  private readonly stores: Store[] = [];
+  private isFrozen = false;
+
+  private constructor(
+    readonly master: RedisProcess,
+    readonly replica: RedisProcess,
+    readonly front: TcpProxy,
+    readonly link: TcpProxy,
+  ) {}
+
+  static async start({ minReplicas = 1 }: MasterAndReplicaOptions = {}): Promise<MasterAndReplica> {
+    const args = ['--repl-diskless-sync-delay', '0', '--min-replicas-max-lag', String(MAX_LAG_SECONDS)];
+    const [master, replica] = await Promise.all([
+      RedisProcess.start({ args, appendfsync: 'no' }),
+      RedisProcess.start({ args, appendfsync: 'no' }),
+    ]);
+    const front = await TcpProxy.open({ targetPort: master.port, protocol: 'redis' });
+    const link = await TcpProxy.open({ targetPort: master.port, protocol: 'tcp' });
+    const pair = new MasterAndReplica(master, replica, front, link);
+    await replica.command('REPLICAOF', '127.0.0.1', link.port);
+    await pair.inSync();
+    await master.command('CONFIG', 'SET', 'min-replicas-to-write', minReplicas);
+    return pair;
+  }
+
+  /** One server's store. The first server may start without a quarantine. */
+  async connect({ commandTimeoutMs = 1000, url }: StoreServerOptions = {}): Promise<Store> {
+    const serverId = `s${this.stores.length + 1}`;
+    const store = await connectTestStore(url ?? serverUrl(this.front.address), {
+      serverId,
+      commandTimeoutMs,
+    });
+    store.permits.listen({
+      recheck: () => undefined,
+      granted: () => undefined,
+      changed: () => undefined,
+      mayHaveMissedNews: () => undefined,
+      workLeft: () => undefined,
+    });
+    this.stores.push(store);
+    return store;
+  }
+
+  /** Freezes the link: the master still counts the replica, but the replica gets no writes from here on. */
+  async freezeLink(): Promise<void> {
+    if (this.isFrozen) return;
+    await this.inSync();
+    this.isFrozen = true;
+    this.link.blackHole('both');
+  }
+
+  /** Delivers the writes of the time of the freeze. */
+  thawLink(): void {
+    this.isFrozen = false;
+    this.link.passEverything();
+  }
+
+  /** Makes the replica the master, without the writes that a frozen link held, and leads the servers to it. */
+  async failOver(): Promise<void> {
+    this.link.refuseNew();
+    this.link.cutAll();
+    await this.replica.command('CONFIG', 'SET', 'min-replicas-to-write', 0);
+    await this.replica.command('REPLICAOF', 'NO', 'ONE');
+    this.front.leadTo(this.replica.port);
+    this.front.cutAll();
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.stores) store.close();
+    await Promise.all([this.front.close(), this.link.close()]);
+    await Promise.all([this.master.close(), this.replica.close()]);
+  }
+
+  /** Waits until the replica has all writes of the master. */
+  async inSync(): Promise<void> {
+    const isInSync = async (): Promise<boolean> => {
+      await this.master.command('PING');
+      return Number(await this.master.command('WAIT', 1, 1000)) === 1;
+    };
+    await eventually('the replica to be in sync', isInSync, WAIT);
+  }
 }

@@ -1,4 +1,4 @@
-import type { LeaseFixture } from './lease-fixture';
+import type { LeaseFixture } from './leases/lease-fixture';
 import { is } from './reply-kinds';
 
 const BATCH = 64;

@@ -3,8 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../support/eventually';
-import { ChildProgram, inheritedEnvironment } from '../support/processes/child-program';
-import { freePort } from '../support/processes/free-port';
+import { ChildProgram, freePort, inheritedEnvironment } from '../support/processes/child-program';
 import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -1,10 +1,8 @@
 import { StoreState } from '../../generated/typescript/holdfast/v1/server_service';
 import { bucketOf, slotOfBucket } from '../../src/redis/buckets';
-import { closeAll } from '../support/close-all';
-import { eventually } from '../support/eventually';
-import { refusal, type Ending } from '../support/clients/call-ending';
-import type { HoldStream } from '../support/clients/hold-stream';
-import { serverInfo } from '../support/clients/server-calls';
+import { closeAll, eventually } from '../support/eventually';
+import { type Ending, refusal, serverInfo } from '../support/clients/calls';
+import type { HoldStream } from '../support/clients/streams';
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { Stopwatch } from '../support/stopwatch';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bucketOf, slotOfBucket } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/call-ending';
+import { refusal } from '../support/clients/calls';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
 import { underLoad } from './load';
 import {

@@ -4,8 +4,15 @@ import type { RedisEntryStore } from '../../src/autocomplete/redis/redis-entry-s
 import { entriesKey, slotOfKey } from '../../src/redis/buckets';
 import { RedisCluster } from '../../src/redis/topology/cluster';
 import { hostOf } from '../../src/redis/topology/cluster-watch';
-import { loadedContent, PREFIX, PROFILE, stored, storedMany, storeOf } from '../support/entries-fixture';
-import { EntriesChecker } from '../support/entries-checker';
+import {
+  loadedContent,
+  PREFIX,
+  PROFILE,
+  stored,
+  storedMany,
+  storeOf,
+} from '../support/autocomplete/entries-fixture';
+import { EntriesChecker } from '../support/autocomplete/entries-checker';
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 
 /** A write during a move waits for this time. */

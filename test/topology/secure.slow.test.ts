@@ -1,6 +1,5 @@
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
-import { SERVER_USER } from '../support/processes/redis-rights';
-import { tlsSettings } from '../support/processes/redis-security';
+import { SERVER_USER, tlsSettings } from '../support/processes/redis-process';
 import { RedisSentinels, SENTINEL_AUTH } from '../support/processes/redis-sentinels';
 import { connectTestStore } from '../support/test-store';
 import { endQuarantine, everythingWorks, handOversAreHinted, overStore, untilAvailable } from './stage';

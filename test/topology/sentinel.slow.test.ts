@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/clients/call-ending';
+import { endingOf, refusal } from '../support/clients/calls';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { RedisSentinels } from '../support/processes/redis-sentinels';
 import {

@@ -1,6 +1,6 @@
 import { bucketOf, dictionaryNamesKey, entriesKey, slotOfBucket, slotOfKey } from '../../src/redis/buckets';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/call-ending';
+import { refusal } from '../support/clients/calls';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { RedisSentinels } from '../support/processes/redis-sentinels';

@@ -1,13 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import { bucketOf, wakeChannel } from '../../src/redis/buckets';
 import { InProcessServer } from '../end-to-end/in-process-server';
-import { closeAll } from '../support/close-all';
-import { endQuarantine as callEndQuarantine } from '../support/clients/server-calls';
-import { eventually } from '../support/eventually';
+import { closeAll, eventually } from '../support/eventually';
+import { endQuarantine as callEndQuarantine, endingOf, refusal } from '../support/clients/calls';
 import type { RedisProcess } from '../support/processes/redis-process';
-import { endingOf, refusal } from '../support/clients/call-ending';
-import { ms } from '../support/clients/lease-client';
-import type { LockClient } from '../support/clients/lock-client';
+import { type LockClient, ms } from '../support/clients/lease-client';
 import { Stopwatch } from '../support/stopwatch';
 
 /** Warnings that these tests cause on purpose, because their Redis need not survive a power cut. */

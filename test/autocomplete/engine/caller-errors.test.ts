@@ -6,7 +6,7 @@ import { NO_WRITER } from '../../../src/autocomplete/quota/amount';
 import { StoreFailure } from '../../../src/base/errors';
 import { systemIdentities } from '../../../src/base/identities';
 import { ManualClock } from '../../support/manual-clock';
-import { ANYBODY } from '../../support/anybody';
+import { ANYBODY } from '../../support/autocomplete/dictionary-fixture';
 
 /** A port with this answer for every method. */
 function always<Port extends object>(answer: () => Promise<unknown>): Port {

@@ -3,7 +3,7 @@ import { EntryQuotas } from '../../../src/autocomplete/quota/quotas';
 import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
 import { HoldfastError } from '../../../src/base/errors';
 import { ManualClock } from '../../support/manual-clock';
-import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
+import { fourByteEntries, ModelOwnership } from '../../support/autocomplete/model-entry-store';
 
 /** Random writes of three identities on one server, one after another, against sums without a cache. */
 

@@ -3,7 +3,7 @@ import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
 import type { Writer } from '../../../src/autocomplete/quota/amount';
 import type { Quotas } from '../../../src/base/accounts';
 import { ManualClock } from '../../support/manual-clock';
-import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
+import { fourByteEntries, ModelOwnership } from '../../support/autocomplete/model-entry-store';
 
 const [ALICE, BOB] = ['token:alice', 'token:bob'];
 

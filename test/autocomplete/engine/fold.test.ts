@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { fold, foldCase, withoutMarks } from '../../../src/autocomplete/text/fold';
-import { anyText, scriptText } from '../../support/scripts-of-the-world';
+import { anyText, scriptText } from '../../support/autocomplete/dictionary-texts';
 
 /** The table of foldings has the characters of Unicode 17. A newer Node knows more characters. */
 const TABLE_IS_COMPLETE = Number(process.versions.unicode) <= 17;

@@ -6,8 +6,8 @@ import { LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loade
 import type { Entry, MatchKind } from '../../../src/autocomplete/suggestion';
 import { unpackRecord } from '../../../src/autocomplete/record';
 import { eventually } from '../../support/eventually';
-import { ModelEntryStore } from '../../support/model-entry-store';
-import { TestIndexThread } from '../../support/test-index-thread';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
+import { TestIndexThread } from '../../support/autocomplete/index-view';
 
 const MIB = 2 ** 20;
 const NAME = 'people';

@@ -5,7 +5,7 @@ import { LoadedDictionary } from '../../../src/autocomplete/loaded/loaded-dictio
 import { IndexThread } from '../../../src/autocomplete/loaded/thread-calls';
 import { Slices } from '../../../src/flow/turns';
 import { eventually } from '../../support/eventually';
-import { ModelEntryStore } from '../../support/model-entry-store';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
 
 const MIB = 2 ** 20;
 const NAME = 'people';

@@ -11,8 +11,8 @@ import type { HoldfastError } from '../../../src/base/errors';
 import type { Entry } from '../../../src/autocomplete/suggestion';
 import { eventually } from '../../support/eventually';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelEntryStore } from '../../support/model-entry-store';
-import { TestIndexThread } from '../../support/test-index-thread';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
+import { TestIndexThread } from '../../support/autocomplete/index-view';
 
 /** Loads of large dictionaries beside others. The large ones say that they have more bytes than they have. */
 

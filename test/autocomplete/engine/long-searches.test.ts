@@ -6,8 +6,8 @@ import { Work } from '../../../src/autocomplete/index/work';
 import type { AskedView, Entry } from '../../../src/autocomplete/suggestion';
 import { eventually } from '../../support/eventually';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { ModelEntryStore } from '../../support/model-entry-store';
-import { TestIndexThread } from '../../support/test-index-thread';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
+import { TestIndexThread } from '../../support/autocomplete/index-view';
 
 const NAME = 'people';
 

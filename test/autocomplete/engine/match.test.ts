@@ -8,7 +8,7 @@ import {
   wordPrefixAt,
 } from '../../../src/autocomplete/text/match';
 import { MATCH_KINDS, type MatchKind } from '../../../src/autocomplete/suggestion';
-import { anyText, scriptText } from '../../support/scripts-of-the-world';
+import { anyText, scriptText } from '../../support/autocomplete/dictionary-texts';
 
 const ALL = wantedKinds([], true);
 const folded = fc.oneof(scriptText, anyText).map((text) => fold(text, 'kept').replace(/\p{Cc}/gu, ''));

@@ -1,5 +1,5 @@
 import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
-import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
+import { fourByteEntries, ModelOwnership } from '../../support/autocomplete/model-entry-store';
 
 const [ALICE, BOB] = ['token:alice', 'token:bob'];
 

@@ -1,7 +1,7 @@
 import { Autocomplete, type NameReader } from '../../../src/autocomplete/autocomplete';
 import type { EntryStore } from '../../../src/autocomplete/entry-store';
 import { systemIdentities } from '../../../src/base/identities';
-import { namesUnder } from '../../support/readable-names';
+import { namesUnder } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';
 
 /** ListDictionaries for a caller that may not read every name. */

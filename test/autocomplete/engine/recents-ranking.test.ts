@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { rankRecents, suggestRecents } from '../../../src/autocomplete/recents';
 import { MATCH_KINDS, type MatchKind, type Recent } from '../../../src/autocomplete/suggestion';
-import { DictionaryModel } from '../../support/dictionary-model';
-import { asExpected } from '../../support/dictionary-questions';
+import { DictionaryModel } from '../../support/autocomplete/dictionary-model';
+import { asExpected } from '../../support/autocomplete/dictionary-fixture';
 
 const payload = Uint8Array.of(7);
 const recent = (text: string, entryId = ''): Recent => ({ text, entryId, payload });

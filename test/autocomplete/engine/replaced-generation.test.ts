@@ -7,8 +7,8 @@ import type { Entry } from '../../../src/autocomplete/suggestion';
 import { StoreFailure } from '../../../src/base/errors';
 import { eventually } from '../../support/eventually';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { ModelEntryStore } from '../../support/model-entry-store';
-import { TestIndexThread } from '../../support/test-index-thread';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
+import { TestIndexThread } from '../../support/autocomplete/index-view';
 
 const NAME = 'people';
 const NOW = { maxStalenessMs: 0, patienceMs: 20_000, caller: undefined };

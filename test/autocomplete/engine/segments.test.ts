@@ -3,7 +3,7 @@ import { fold } from '../../../src/autocomplete/text/fold';
 import { kindOf, packForms, wantedKinds } from '../../../src/autocomplete/text/match';
 import { segments } from '../../../src/autocomplete/text/segments';
 import { MATCH_KINDS, type MatchKind, type Profile } from '../../../src/autocomplete/suggestion';
-import { anyText, scriptText } from '../../support/scripts-of-the-world';
+import { anyText, scriptText } from '../../support/autocomplete/dictionary-texts';
 
 const clusters = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const withoutControls = (text: string): string => text.replace(/[\p{Cc}\ufffd]/gu, '');

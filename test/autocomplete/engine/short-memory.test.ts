@@ -3,7 +3,7 @@ import { unpackRecord } from '../../../src/autocomplete/record';
 import type { Entry } from '../../../src/autocomplete/suggestion';
 import { eventually } from '../../support/eventually';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelEntryStore } from '../../support/model-entry-store';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
 
 const MIB = 2 ** 20;
 const NAME = 'people';

@@ -11,9 +11,9 @@ import {
 } from '../../../src/autocomplete/suggestion';
 import { rankRecents } from '../../../src/autocomplete/recents';
 import { isPageStart, mergePage, rankAfter, type PageStart } from '../../../src/autocomplete/suggest-page';
-import { kindsOf, recentOf, entryOf, textOf } from '../../support/dictionary-arbitraries';
-import { DictionaryModel, type Asked } from '../../support/dictionary-model';
-import { asExpected } from '../../support/dictionary-questions';
+import { entryOf, kindsOf, recentOf, textOf } from '../../support/autocomplete/dictionary-texts';
+import { type Asked, DictionaryModel } from '../../support/autocomplete/dictionary-model';
+import { asExpected } from '../../support/autocomplete/dictionary-fixture';
 
 const PROFILE: Profile = { accents: 'dropped', typos: true };
 const MOST_PAGES = 1000;

@@ -1,7 +1,7 @@
 import { DictionaryOwners } from '../../../src/autocomplete/quota/quotas';
 import { OwnedDictionaries, UsageAccounts } from '../../../src/autocomplete/quota/usage';
 import { ManualClock } from '../../support/manual-clock';
-import { fourByteEntries, ModelOwnership } from '../../support/model-ownership';
+import { fourByteEntries, ModelOwnership } from '../../support/autocomplete/model-entry-store';
 
 const MOST = 1000;
 

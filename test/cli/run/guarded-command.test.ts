@@ -7,9 +7,9 @@ import {
   allProcesses,
   isRunning,
   launcherOf,
-  watchdogOf,
   type ProcessState,
-} from '../../support/cli/processes';
+  watchdogOf,
+} from '../../support/cli/cli-process';
 import { eventually } from '../../support/eventually';
 import { scratchFolder } from '../../support/scratch-folder';
 

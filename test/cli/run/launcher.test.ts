@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { FromLauncher, LaunchMessage } from '../../../src/cli/run/protocol';
 import { sharedNow } from '../../../src/cli/run/processes';
-import { allProcesses, isRunning, processState } from '../../support/cli/processes';
+import { allProcesses, isRunning, processState } from '../../support/cli/cli-process';
 import { eventually } from '../../support/eventually';
 import { ROOT } from '../../support/root';
 

@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { ProcessSession } from '../../../src/cli/run/processes';
 import { eventually } from '../../support/eventually';
-import { allProcesses, isRunning, processState } from '../../support/cli/processes';
+import { allProcesses, isRunning, processState } from '../../support/cli/cli-process';
 
 const children: ChildProcess[] = [];
 

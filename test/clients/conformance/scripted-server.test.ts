@@ -11,8 +11,7 @@ import { duration, durationToMs } from '../../../clients/typescript/duration';
 import { AcquireLockRequest } from '../../../generated/typescript/holdfast/v1/lock_service';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
 import { SessionStream, type SessionStreamOptions } from '../../support/clients/session-stream';
-import { closeAll } from '../../support/close-all';
-import { eventually } from '../../support/eventually';
+import { closeAll, eventually } from '../../support/eventually';
 
 const store = new Store();
 const records = new Records(() => undefined);

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { sayNotChecked } from '../../support/not-checked';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { ServerProcess } from '../../support/processes/server-process';
-import { pythonEnvironment, type PythonEnvironment } from '../../support/python-environment';
+import { pythonEnvironment, type PythonEnvironment } from '../../support/toolchains';
 import { ROOT } from '../../support/root';
 import { scratchFolder } from '../../support/scratch-folder';
 

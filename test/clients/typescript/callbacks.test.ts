@@ -2,8 +2,7 @@ import type { Logger } from '../../../clients/typescript';
 import { newsLog, type SessionNews } from '../../../clients/typescript/sessions/session-news';
 import { inSpan } from '../../../clients/typescript/telemetry';
 import { Holder } from '../../../generated/typescript/holdfast/v1/lease';
-import { opened, pass } from '../../support/clients/faked-session';
-import { lock } from '../../support/clients/sdk-session';
+import { lock, opened, pass } from '../../support/clients/sdk-session';
 
 // Without the uptime of the machine, which fake timers do not replace.
 jest.mock('../../../clients/typescript/clock', () => {

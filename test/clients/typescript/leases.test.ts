@@ -2,8 +2,16 @@ import { getMaxListeners } from 'node:events';
 import { duration } from '../../../clients/typescript';
 import { LossCause } from '../../../generated/typescript/holdfast/v1/lease';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
-import { afterBreak, ended, holding, opened, pass, released } from '../../support/clients/faked-session';
-import { causeOf, lock } from '../../support/clients/sdk-session';
+import {
+  afterBreak,
+  causeOf,
+  ended,
+  holding,
+  lock,
+  opened,
+  pass,
+  released,
+} from '../../support/clients/sdk-session';
 
 // Without the uptime of the machine, which fake timers do not replace.
 jest.mock('../../../clients/typescript/clock', () => {

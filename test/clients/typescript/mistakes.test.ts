@@ -10,8 +10,7 @@ import { connect, InvalidRequestError, type Holdfast } from '../../../clients/ty
 import { errorOfCommand } from '../../../clients/typescript/errors';
 import { ownNames } from '../../../clients/typescript/server-texts';
 import { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
-import { closeAll } from '../../support/close-all';
-import { eventually } from '../../support/eventually';
+import { closeAll, eventually } from '../../support/eventually';
 
 // Mistakes in the caller's program, and what the client tells of them.
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
-import { closeAll } from '../../support/close-all';
+import { closeAll } from '../../support/eventually';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { ServerProcess } from '../../support/processes/server-process';
 import { ROOT } from '../../support/root';

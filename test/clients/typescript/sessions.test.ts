@@ -3,9 +3,17 @@ import { ClosedError, duration } from '../../../clients/typescript';
 import { SessionClient } from '../../../clients/typescript/sessions/session-client';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { SessionNews } from '../../../clients/typescript/sessions/session-news';
-import { FakeWires } from '../../support/clients/fake-wires';
-import { afterBreak, ended, holding, opened, pass, released } from '../../support/clients/faked-session';
-import { lock, permits } from '../../support/clients/sdk-session';
+import {
+  afterBreak,
+  ended,
+  FakeWires,
+  holding,
+  lock,
+  opened,
+  pass,
+  permits,
+  released,
+} from '../../support/clients/sdk-session';
 
 // Without the uptime of the machine, which fake timers do not replace.
 jest.mock('../../../clients/typescript/clock', () => {

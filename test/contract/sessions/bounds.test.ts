@@ -1,5 +1,5 @@
 import { WaitGivenUp } from '../../../src/leases/attempt-errors';
-import { attach, cancel, lock, permits, release } from '../../support/clients/session-commands';
+import { attach, cancel, lock, permits, release } from '../../support/clients/session-stream';
 import { someLease } from '../fake-engines';
 import { ConversationFixture } from './conversation-fixture';
 

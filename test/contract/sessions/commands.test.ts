@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../../src/base/errors';
 import { WaitGivenUp } from '../../../src/leases/attempt-errors';
-import { attach, cancel, lock, release } from '../../support/clients/session-commands';
+import { attach, cancel, lock, release } from '../../support/clients/session-stream';
 import { someLease } from '../fake-engines';
 import { ConversationFixture } from './conversation-fixture';
 

@@ -15,13 +15,11 @@ import {
   type ConversationParts,
   SessionConversation,
 } from '../../../src/leases/service/session-conversation';
-import { lock } from '../../support/clients/session-commands';
-import { FakeCall } from '../../support/fake-call';
+import { lock } from '../../support/clients/session-stream';
+import { FakeCall, NO_LOG } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { NO_LOG } from '../../support/no-log';
 import { FakeSessionLeases, type Taken } from './fake-session-leases';
-import { FakeSessionStream } from '../../support/fake-session-stream';
-import { sessionCall } from '../../support/session-call';
+import { FakeSessionStream, sessionCall } from '../../support/leases/fake-session-stream';
 
 type Command = NonNullable<SessionCommand['command']>;
 

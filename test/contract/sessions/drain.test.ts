@@ -1,4 +1,4 @@
-import { lock } from '../../support/clients/session-commands';
+import { lock } from '../../support/clients/session-stream';
 import { ms } from '../../support/clients/lease-client';
 import { ConversationFixture } from './conversation-fixture';
 

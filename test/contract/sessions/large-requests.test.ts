@@ -8,7 +8,7 @@ import {
   type OpenSessionResponse,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
-import { lock } from '../../support/clients/session-commands';
+import { lock } from '../../support/clients/session-stream';
 import { Harness } from '../harness';
 import { frame, RawConnection } from '../raw-call';
 import { callSession, sessionStart } from '../session-calls';

@@ -12,8 +12,7 @@ import { SessionOutbox, type OutboxOptions } from '../../../src/leases/service/s
 import { msToDuration } from '../../../src/rpc/wire';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
-import { FakeSessionStream } from '../../support/fake-session-stream';
-import { summaryOf } from '../../support/session-call';
+import { FakeSessionStream, summaryOf } from '../../support/leases/fake-session-stream';
 
 /** One step in the life of an outbox. `id` is a command: the step picks the next event of this command. */
 export type OutboxStep =

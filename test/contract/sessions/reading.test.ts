@@ -1,6 +1,6 @@
 import { expireOffsetMs } from '../../../src/leases/lease';
 import { ms } from '../../support/clients/lease-client';
-import { lock } from '../../support/clients/session-commands';
+import { lock } from '../../support/clients/session-stream';
 import { ConversationFixture } from './conversation-fixture';
 
 /** How the server reads the messages of a session, on a manual clock. */

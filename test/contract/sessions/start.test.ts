@@ -4,7 +4,7 @@ import type {
   SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
-import { lock } from '../../support/clients/session-commands';
+import { lock } from '../../support/clients/session-stream';
 import { ConversationFixture } from './conversation-fixture';
 
 /** The first message of a session, and ids that do not rise, on a manual clock. */

@@ -4,7 +4,7 @@ import {
   SessionServiceService,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { eventually } from '../../support/eventually';
-import { release } from '../../support/clients/session-commands';
+import { release } from '../../support/clients/session-stream';
 import { Harness } from '../harness';
 import { frame } from '../raw-call';
 import { sessionStart } from '../session-calls';

@@ -1,5 +1,5 @@
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
-import { lock } from '../../support/clients/session-commands';
+import { lock } from '../../support/clients/session-stream';
 import { ConversationFixture } from './conversation-fixture';
 
 /** Events that wait for a client that reads slowly, and the causes of ends. */

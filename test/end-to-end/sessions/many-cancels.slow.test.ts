@@ -1,5 +1,4 @@
-import { cancel, lock, release } from '../../support/clients/session-commands';
-import { SessionStream } from '../../support/clients/session-stream';
+import { cancel, lock, release, SessionStream } from '../../support/clients/session-stream';
 import { eventually } from '../../support/eventually';
 import { ServerPair } from '../server-pair';
 

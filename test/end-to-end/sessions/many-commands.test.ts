@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
-import { attach, lock, release } from '../../support/clients/session-commands';
-import { SessionStream, type SessionStreamOptions } from '../../support/clients/session-stream';
+import {
+  attach,
+  lock,
+  release,
+  SessionStream,
+  type SessionStreamOptions,
+} from '../../support/clients/session-stream';
 import { eventually } from '../../support/eventually';
 import { ServerPair } from '../server-pair';
 

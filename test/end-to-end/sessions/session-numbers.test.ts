@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { attach, lock, release } from '../../support/clients/session-commands';
-import { SessionStream } from '../../support/clients/session-stream';
+import { attach, lock, release, SessionStream } from '../../support/clients/session-stream';
 import { ServerPair } from '../server-pair';
 
 /** The commands of sessions of one process, by session_number, on a real Redis. See docs/design/sessions.md. */

@@ -1,6 +1,5 @@
 import { SessionEndCause } from '../../../generated/typescript/holdfast/v1/session_service';
-import { lock } from '../../support/clients/session-commands';
-import { SessionStream } from '../../support/clients/session-stream';
+import { lock, SessionStream } from '../../support/clients/session-stream';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { InProcessServer } from '../in-process-server';
 

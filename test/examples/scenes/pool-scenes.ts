@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { SemaphoreClient } from '../../support/clients/semaphore-client';
+import { SemaphoreClient } from '../../support/clients/lease-client';
 import { eventually } from '../../support/eventually';
 import { EXIT, LONG_TTL_MS, SHORT_TTL_MS, SLACK_MS, type Scene, type SceneContext } from './scene';
 

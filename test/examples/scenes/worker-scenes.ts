@@ -1,6 +1,6 @@
-import { endQuarantine } from '../../support/clients/server-calls';
+import { endQuarantine } from '../../support/clients/calls';
 import { eventually } from '../../support/eventually';
-import { freePort } from '../../support/processes/free-port';
+import { freePort } from '../../support/processes/child-program';
 import type { ExampleProcess } from '../example-process';
 import { EXIT, LONG_TTL_MS, SHORT_TTL_MS, SLACK_MS, type Scene, type SceneContext } from './scene';
 

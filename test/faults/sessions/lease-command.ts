@@ -4,7 +4,7 @@ import {
   type CommandFailed,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { status } from '@grpc/grpc-js';
-import type { Ending } from '../../support/clients/call-ending';
+import type { Ending } from '../../support/clients/calls';
 import type { LossCause, Micros } from '../../support/history';
 import { causeOf, heldOf, type Held } from '../held';
 import type { Event, EventValue, LinkCommand, Told } from './link-command';

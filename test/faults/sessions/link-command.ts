@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../generated/typescript/holdfast/v1/session_service';
-import type { Ending } from '../../support/clients/call-ending';
+import type { Ending } from '../../support/clients/calls';
 import type { Micros } from '../../support/history';
 
 export type Event = NonNullable<SessionEvent['event']>;

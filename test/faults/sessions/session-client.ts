@@ -2,7 +2,7 @@ import {
   SessionEndCause,
   type CommandFailed,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { lockRequest, permitsRequest } from '../../support/clients/either-client';
+import { lockRequest, permitsRequest } from '../../support/clients/lease-client';
 import type { Micros } from '../../support/history';
 import type { Recorder } from '../../support/history-recorder';
 import type { Random } from '../../support/random';

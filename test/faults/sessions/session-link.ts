@@ -6,9 +6,8 @@ import {
   type SessionCommand,
   type SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { endingOf, type Ending } from '../../support/clients/call-ending';
+import { type Ending, endingOf, OWN_CONNECTION } from '../../support/clients/calls';
 import { ms } from '../../support/clients/lease-client';
-import { OWN_CONNECTION } from '../../support/clients/unary-call';
 import type { Micros } from '../../support/history';
 import { monotonicMicros } from '../../support/history-recorder';
 import { microsOf } from '../held';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ending } from '../../support/clients/call-ending';
+import type { Ending } from '../../support/clients/calls';
 import type { Micros } from '../../support/history';
 import { between, type Random } from '../../support/random';
 import type { HeartbeatGate } from './heartbeat-gate';

@@ -1,5 +1,5 @@
 import type { Service } from '../../../src/leases/lease';
-import type { EitherWanted } from '../../support/clients/either-client';
+import type { EitherWanted } from '../../support/clients/lease-client';
 import type { EventBody, Micros } from '../../support/history';
 import type { Recorder } from '../../support/history-recorder';
 import type { Held } from '../held';

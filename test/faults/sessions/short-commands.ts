@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { CommandFailed } from '../../../generated/typescript/holdfast/v1/session_service';
-import type { Ending } from '../../support/clients/call-ending';
+import type { Ending } from '../../support/clients/calls';
 import { causeOf } from '../held';
 import type { Event, LinkCommand, Told } from './link-command';
 import type { SessionRecord } from './session-record';

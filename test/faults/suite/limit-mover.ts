@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keyOf } from '../../support/lease-stored';
+import { keyOf } from '../../support/leases/lease-stored';
 import type { Fleet, FleetStore } from '../fleet';
 import { CallEnded } from '../held';
 import { PREFIX } from '../observer';

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Holder, Waiter } from '../../../generated/typescript/holdfast/v1/lease';
-import { endingOf } from '../../support/clients/call-ending';
-import { LockClient, type RevokeWanted } from '../../support/clients/lock-client';
-import { SemaphoreClient } from '../../support/clients/semaphore-client';
+import { endingOf } from '../../support/clients/calls';
+import { LockClient, type RevokeWanted, SemaphoreClient } from '../../support/clients/lease-client';
 import type { Recorder } from '../../support/history-recorder';
 import type { Fleet, FleetStore } from '../fleet';
 import type { PlannedRevocation } from './plan';

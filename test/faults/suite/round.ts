@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually';
 import type { History } from '../../support/history';
 import { mergeHistories } from '../../support/history-recorder';
 import { Fleet, type MemberOptions } from '../fleet';
-import { LockClient } from '../../support/clients/lock-client';
+import { LockClient } from '../../support/clients/lease-client';
 import { Scenario } from '../scenario';
 import { Clocks } from './clock-shim/clocks';
 import { clockShim } from './clock-shim/shim';

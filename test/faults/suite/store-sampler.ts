@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExpiryObserved, Granted, History, Micros } from '../../support/history';
 import { monotonicMicros } from '../../support/history-recorder';
-import { readEnds } from '../../support/lease-stored';
+import { readEnds } from '../../support/leases/lease-stored';
 import type { FleetStore } from '../fleet';
 import { PREFIX } from '../observer';
 import type { Resource } from './traffic/traffic';

@@ -1,5 +1,5 @@
 import { eventually } from '../../support/eventually';
-import { readEndsAt } from '../../support/lease-stored';
+import { readEndsAt } from '../../support/leases/lease-stored';
 import type { RedisProcess } from '../../support/processes/redis-process';
 import type { SuiteStore } from './stores/store';
 import { PREFIX } from '../observer';

@@ -1,9 +1,9 @@
 import { expireOffsetMs, LOCK_LIMIT } from '../../../src/leases/lease';
 import { decodeLeaseId } from '../../../src/leases/lease-id';
 import type { AcquireReply } from '../../../src/leases/lease-store';
-import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
+import { answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 
 const RHO = 0.0005;
 const HELD_BY_BOB = {

@@ -1,7 +1,7 @@
 import { expireOffsetMs } from '../../../src/leases/lease';
 import type { CallRef, Finished, Granted } from '../../../src/leases/lease-store';
-import { answerWaiting, EngineFixture } from '../../support/engine-fixture';
-import { EMPTY_SNAPSHOT, grantedAt, waitingAt } from '../../support/fake-store';
+import { answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
+import { EMPTY_SNAPSHOT, grantedAt, waitingAt } from '../../support/leases/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;

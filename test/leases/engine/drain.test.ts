@@ -1,6 +1,6 @@
-import { EngineFixture, answerWaiting, UNCHANGED } from '../../support/engine-fixture';
+import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const OTHER = ALICE.replace('a11c', 'b0b0');

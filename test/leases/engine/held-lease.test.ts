@@ -1,7 +1,7 @@
 import { Heartbeats } from '../../../src/leases/life';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt } from '../../support/fake-store';
-import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
+import { grantedAt } from '../../support/leases/fake-store';
+import { HeldLeaseFixture, SLOT_MS } from '../../support/leases/held-lease-fixture';
 
 const RHO = 0.0005;
 

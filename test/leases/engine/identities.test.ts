@@ -1,9 +1,9 @@
 import { parseLeaseId, storedRequestId } from '../../../src/leases/lease-id';
-import { answerTouch, answerWaiting, EngineFixture, UNCHANGED } from '../../support/engine-fixture';
+import { answerTouch, answerWaiting, EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
 import { ALICE, FakeCall } from '../../support/fake-call';
-import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';
+import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { ModelWorld } from '../../support/model-store';
+import { ModelWorld } from '../../support/leases/model-store';
 
 const IDENTITY = 'spiffe://example.org/alice';
 const STORED = storedRequestId(IDENTITY, ALICE);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { believedLeases, leaseOf } from '../../support/believed-leases';
-import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import { believedLeases, EngineFixture, leaseOf, type Pending } from '../../support/leases/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/leases/model-store';
 import { assertWithinTime } from '../../support/timed-property';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;

@@ -9,7 +9,7 @@ import {
   translateStoreFailure,
 } from '../../../src/leases/lease-errors';
 import type { QueueSnapshot } from '../../../src/leases/lease-store';
-import { EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;
 const ID = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { ListRequest, ResourcePage } from '../../../src/leases/lease-requests';
-import { EngineFixture } from '../../support/engine-fixture';
+import { EngineFixture } from '../../support/leases/engine-fixture';
 import { acquireRequest, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { ModelWorld, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type ModelStore } from '../../support/leases/model-store';
 
 const namesOf = ({ resources }: ResourcePage) => resources.map(({ name }) => name);
 

@@ -1,13 +1,18 @@
 import { HoldfastError } from '../../../src/base/errors';
 import type { ResourceView, Service } from '../../../src/leases/lease';
-import { namesUnder, namesWhere } from '../../support/readable-names';
+import {
+  FakeCall,
+  type FakeCallOptions,
+  namesUnder,
+  namesWhere,
+  RecordedSink,
+} from '../../support/fake-call';
 import type { ReadableNames } from '../../../src/base/names';
 import type { ListRequest, ResourcePage } from '../../../src/leases/lease-requests';
 import type { ListStep } from '../../../src/leases/lease-store';
-import { EngineFixture, Pending } from '../../support/engine-fixture';
-import { FakeCall, RecordedSink, type FakeCallOptions } from '../../support/fake-call';
+import { EngineFixture, Pending } from '../../support/leases/engine-fixture';
 import { settled } from '../../support/manual-clock';
-import { free, holder } from '../../support/watched-views';
+import { free, holder } from '../../support/leases/lease-views';
 
 const FIRST_PAGE: ListRequest = {
   namePrefix: '',

@@ -1,6 +1,6 @@
-import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
+import { answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 

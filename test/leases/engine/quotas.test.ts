@@ -1,9 +1,9 @@
 import { Accounts, type Quotas } from '../../../src/base/accounts';
 import { encodeLeaseId, parseLeaseId } from '../../../src/leases/lease-id';
-import { EngineFixture, UNCHANGED } from '../../support/engine-fixture';
+import { EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
 import { ALICE, FakeCall, type FakeCallOptions } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type ModelStore } from '../../support/leases/model-store';
 
 /** The quotas of leases and waiters, on a store that behaves as the scripts do. */
 

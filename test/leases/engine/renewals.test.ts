@@ -1,7 +1,7 @@
 import { Heartbeats } from '../../../src/leases/life';
 import type { Renewed } from '../../../src/leases/lease-store';
-import { grantedAt, type Sent } from '../../support/fake-store';
-import { HeldLeaseFixture, type HeldLeaseSetting } from '../../support/held-lease-fixture';
+import { grantedAt, type Sent } from '../../support/leases/fake-store';
+import { HeldLeaseFixture, type HeldLeaseSetting } from '../../support/leases/held-lease-fixture';
 
 const TTL_MS = 30_000;
 const INTERVAL_MS = 10_000;

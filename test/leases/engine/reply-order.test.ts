@@ -1,6 +1,6 @@
-import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import { EngineFixture, type Pending } from '../../support/leases/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type ModelStore } from '../../support/leases/model-store';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;

@@ -1,11 +1,11 @@
 import type { HoldfastError } from '../../../src/base/errors';
 import type { Service } from '../../../src/leases/lease';
 import type { RevokeReply, RevokeTarget } from '../../../src/leases/lease-store';
-import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/engine-fixture';
+import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
 import { ALICE, FakeCall } from '../../support/fake-call';
-import { grantedAt } from '../../support/fake-store';
+import { grantedAt } from '../../support/leases/fake-store';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { ModelWorld, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type ModelStore } from '../../support/leases/model-store';
 
 const ALL: RevokeTarget = { kind: 'all-holders' };
 const REVOKED = { kind: 'finished', cause: 'revoked' } as const;

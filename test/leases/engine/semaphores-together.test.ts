@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
-import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';
-import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import {
+  believedLeases,
+  EngineFixture,
+  leaseOf,
+  type Pending,
+  stopBelieving,
+} from '../../support/leases/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/leases/model-store';
 import { assertWithinTime } from '../../support/timed-property';
 
 const POOL = { service: 'semaphore', name: 'pool' } as const;

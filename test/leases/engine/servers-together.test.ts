@@ -2,11 +2,16 @@ import fc from 'fast-check';
 import { expireOffsetMs } from '../../../src/leases/lease';
 import type { RevokeTarget } from '../../../src/leases/lease-store';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
-import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';
-import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import {
+  believedLeases,
+  EngineFixture,
+  leaseOf,
+  type Pending,
+  stopBelieving,
+} from '../../support/leases/engine-fixture';
 import { FakeCall } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/leases/model-store';
 import { assertWithinTime } from '../../support/timed-property';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;

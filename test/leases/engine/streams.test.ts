@@ -2,12 +2,12 @@ import { expireOffsetMs, type HoldEvent, LOCK_LIMIT } from '../../../src/leases/
 import {
   answerRenewal,
   answerTouch,
-  EngineFixture,
   answerWaiting,
+  EngineFixture,
   UNCHANGED,
-} from '../../support/engine-fixture';
+} from '../../support/leases/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;

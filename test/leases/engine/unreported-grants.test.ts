@@ -1,6 +1,6 @@
 import type { Finished } from '../../../src/leases/lease-store';
-import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
-import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';
+import { answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
+import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 /** The reply about a lease that ended, and that only the asking call was answered with. */

@@ -1,8 +1,8 @@
 import { expireOffsetMs } from '../../../src/leases/lease';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
-import { answerTouch, EngineFixture, answerWaiting, type Pending } from '../../support/engine-fixture';
+import { answerTouch, answerWaiting, EngineFixture, type Pending } from '../../support/leases/engine-fixture';
 import { ALICE, type FakeCallOptions } from '../../support/fake-call';
-import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;

@@ -1,8 +1,8 @@
 import type { HoldfastError } from '../../../src/base/errors';
 import { LOCK_LIMIT, type ResourceView } from '../../../src/leases/lease';
-import { EngineFixture } from '../../support/engine-fixture';
+import { EngineFixture } from '../../support/leases/engine-fixture';
 import { settled } from '../../support/manual-clock';
-import { answerWatch, cancelWatches, free, heldBy, holder } from '../../support/watched-views';
+import { answerWatch, cancelWatches, free, heldBy, holder } from '../../support/leases/lease-views';
 
 describe('a watch', () => {
   let on: EngineFixture;

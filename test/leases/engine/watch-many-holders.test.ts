@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HolderView, ResourceView } from '../../../src/leases/lease';
-import { EngineFixture } from '../../support/engine-fixture';
-import { answerWatch, cancelWatches, free, holder } from '../../support/watched-views';
+import { EngineFixture } from '../../support/leases/engine-fixture';
+import { answerWatch, cancelWatches, free, holder } from '../../support/leases/lease-views';
 
 /** A view shows 16 holders, the earliest end first. A renewal moves its holder to the end. */
 describe('a watch of a name with more holders than a state shows', () => {

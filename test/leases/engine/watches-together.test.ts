@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { Lease, ResourceView } from '../../../src/leases/lease';
 import { showSame } from '../../../src/leases/watch-state';
-import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import { EngineFixture, type Pending } from '../../support/leases/engine-fixture';
 import type { RecordedViews } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/leases/model-store';
 import { assertWithinTime } from '../../support/timed-property';
 
 const HELLO = { service: 'semaphore', name: 'hello' } as const;

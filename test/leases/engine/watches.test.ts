@@ -1,6 +1,6 @@
 import type { ResourceView } from '../../../src/leases/lease';
-import { EngineFixture } from '../../support/engine-fixture';
-import { answerWatch, cancelWatches, free, heldBy, holder } from '../../support/watched-views';
+import { EngineFixture } from '../../support/leases/engine-fixture';
+import { answerWatch, cancelWatches, free, heldBy, holder } from '../../support/leases/lease-views';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 

@@ -1,7 +1,7 @@
 import type { LeaseStore, LeaseWanted, WithdrawCommand } from '../../../src/leases/lease-store';
 import { TimerQueue } from '../../../src/flow/timer-queue';
 import { Withdrawals } from '../../../src/leases/withdrawals';
-import { EMPTY_SNAPSHOT } from '../../support/fake-store';
+import { EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
 import { ManualClock } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;

@@ -3,7 +3,7 @@ import type { LeaseOwner, OwnedLease } from '../../../src/leases/lease-requests'
 import { CommandCall, LeaseCommand } from '../../../src/leases/sessions/command';
 import type { SessionLeases } from '../../../src/leases/life';
 import type { CommandRights, SessionEvent } from '../../../src/leases/sessions/session-requests';
-import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
+import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
 
 const notAllowed = new HoldfastError('NOT_ALLOWED', 'the name is not allowed');

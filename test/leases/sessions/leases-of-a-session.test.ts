@@ -7,9 +7,9 @@ import {
 import type { Session } from '../../../src/leases/sessions/session';
 import { Sessions } from '../../../src/leases/sessions/sessions';
 import { HoldfastError } from '../../../src/base/errors';
-import { answerTouch, answerWaiting, EngineFixture } from '../../support/engine-fixture';
-import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
-import { EMPTY_SNAPSHOT, grantedAt } from '../../support/fake-store';
+import { answerTouch, answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
+import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
+import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
 import { settled } from '../../support/manual-clock';
 
 /** A session over the engine of leases, with a store that the test answers. */

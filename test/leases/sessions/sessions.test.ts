@@ -5,7 +5,7 @@ import type { SessionLeases } from '../../../src/leases/life';
 import { defaultSessionLimits, type CommandRights } from '../../../src/leases/sessions/session-requests';
 import type { Session } from '../../../src/leases/sessions/session';
 import { Sessions } from '../../../src/leases/sessions/sessions';
-import { ALICE, acquireRequest, FakeCall } from '../../support/fake-call';
+import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
 
 const RIGHTS: CommandRights = { hidesHolders: false, onNotAllowed: () => undefined, close: () => undefined };

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
 import type { Profile } from '../../../src/autocomplete/suggestion';
 import { systemClock } from '../../../src/base/clock';
-import { entry, NOW, storedOf } from '../../support/dictionary-fixture';
+import { entry, NOW, storedOf } from '../../support/autocomplete/dictionary-fixture';
 import { is } from '../../support/reply-kinds';
-import { recent } from '../../support/recents-fixture';
+import { recent } from '../../support/autocomplete/recents-fixture';
 import type { BehaviourFixture, StoreServer } from './behaviour-fixture';
 
 const PROFILE: Profile = { accents: 'kept', typos: false };

@@ -1,7 +1,7 @@
 import type { Resource, Service } from '../../../src/leases/lease';
 import type { Store } from '../../../src/redis/topology/open';
 import { eventually } from '../../support/eventually';
-import { Requester, type RequesterOptions } from '../../support/lease-requester';
+import { Requester, type RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 import { connectTestStore } from '../../support/test-store';
 import type { Topology } from './topology';

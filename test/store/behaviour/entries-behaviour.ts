@@ -1,4 +1,4 @@
-import { loadedContent, stored, storedMany, type Content } from '../../support/entries-fixture';
+import { loadedContent, stored, storedMany, type Content } from '../../support/autocomplete/entries-fixture';
 import type { BehaviourFixture } from './behaviour-fixture';
 
 const PROFILE = { accents: 'kept', typos: false } as const;

@@ -1,5 +1,5 @@
 import type { Resource } from '../../../src/leases/lease';
-import { allListed, sortedNames } from '../../support/listed-names';
+import { allListed, sortedNames } from '../../support/leases/lease-views';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 

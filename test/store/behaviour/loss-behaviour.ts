@@ -1,5 +1,4 @@
-import { is } from '../../support/reply-kinds';
-import { failureOf } from '../../support/store-failure';
+import { failureOf, is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 
 export function lossBehaviour(opened: () => BehaviourFixture): void {

@@ -1,4 +1,4 @@
-import type { Requester } from '../../support/lease-requester';
+import type { Requester } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 

@@ -1,5 +1,5 @@
 import type { RevokeTarget } from '../../../src/leases/lease-store';
-import type { Requester } from '../../support/lease-requester';
+import type { Requester } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
-import { attacks, openFloods } from '.';
+import { attacks, openFloods } from './attacks';
 import { runAttack, type AttackTarget } from './attack';
 
 /**

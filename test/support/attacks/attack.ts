@@ -5,7 +5,7 @@ import {
   ReleaseLockRequest,
 } from '../../../generated/typescript/holdfast/v1/lock_service';
 import { encodeLeaseId } from '../../../src/leases/lease-id';
-import { acquireRequest, type LockWanted } from '../clients/lock-client';
+import { acquireRequest, type LockWanted } from '../clients/lease-client';
 import { FrameConnection, type FrameConnectionOptions, type Outcome, type RawCall } from './frame-connection';
 
 export interface AttackTarget {

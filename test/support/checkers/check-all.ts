@@ -1,20 +1,13 @@
 import type { History } from '../history';
-import { checkDeadGrant } from './dead-grant';
-import { checkExclusion } from './exclusion';
-import { checkFalseLoss } from './false-loss';
-import { checkFencing } from './fencing';
+import { checkDeadGrant, checkLostWakeUp } from './starvation';
+import { checkExclusion, checkFencing, checkOverIssue } from './safety';
+import { checkFalseLoss, checkLoss } from './loss';
 import { checkFifo } from './fifo';
-import { checkIdempotence } from './idempotence';
-import { checkLeak } from './leak';
-import { checkLoss } from './loss';
-import { checkLostWakeUp } from './lost-wake-up';
-import { checkOverIssue } from './over-issue';
-import { checkRecovery } from './recovery';
-import { checkResurrection } from './resurrection';
+import { checkIdempotence, checkResurrection, checkTruthfulOffset } from './answers';
+import { checkLeak, checkRecovery } from './recovery';
 import { checkSession } from './session';
 import type { Timeline } from './timeline';
 import { readTimeline } from './timeline-reader';
-import { checkTruthfulOffset } from './truthful-offset';
 import {
   DEFAULT_OPTIONS,
   formatViolation,

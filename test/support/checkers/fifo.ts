@@ -1,6 +1,6 @@
 import type { Micros } from '../history';
 import type { Timeline } from './timeline';
-import { waitEnd, WHOLE_LOCK, type Call, type Grant, type Request } from './timeline-types';
+import { type Call, type Grant, type Request, waitEnd, WHOLE_LOCK } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /** A waiter's place: queued at `queuedAt`, and alive from `aliveFrom` to its grant or end. */

@@ -1,6 +1,6 @@
 import type { Granted, HistoryEvent, Micros, RenewalIgnored, Renewed } from '../history';
 import type { Timeline } from './timeline';
-import { longestTtl, madeAfter, type Call, type Grant } from './timeline-types';
+import { type Call, type Grant, longestTtl, madeAfter } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /** The tolerance for offsets, which are rounded to whole microseconds in several places. */

@@ -1,9 +1,7 @@
 import type { Asked, Granted, History, HistoryEvent, ReleaseAsked, RenewAsked } from '../history';
-import { beliefOf } from './belief';
+import { beliefOf, type Call, type Grant, type LeaseCall, WHOLE_LOCK } from './timeline-types';
 import { faultWindow, lossReachUs } from './fault-effects';
-import { LimitHistory } from './limit-history';
-import { pushTo, Timeline } from './timeline';
-import { WHOLE_LOCK, type Call, type Grant, type LeaseCall } from './timeline-types';
+import { LimitHistory, pushTo, Timeline } from './timeline';
 
 /** Reads a history in one pass. Events of unknown calls and leases are left out. */
 export function readTimeline(history: History): Timeline {

@@ -1,9 +1,144 @@
-import type { ExpiryObserved, History, Killed, Micros } from '../history';
-import { concerns, lossReachUs, type FaultWindow, type Scope } from './fault-effects';
-import { LimitHistory } from './limit-history';
-import { Pace } from './pace';
-import { madeAfter, WHOLE_LOCK, type Call, type Grant, type Request, type Session } from './timeline-types';
+import type { Ended, ExpiryObserved, History, Killed, LimitAnswered, LimitAsked, Micros } from '../history';
+import { concerns, type FaultWindow, lossReachUs, type Scope } from './fault-effects';
+import { type Call, type Grant, madeAfter, type Request, type Session, WHOLE_LOCK } from './timeline-types';
 import type { Invariant } from './violation';
+
+interface Change {
+  readonly limit: number;
+  readonly from: Micros;
+  /** The instant from which the change is certainly in force or replaced by a later change. */
+  readonly done: Micros;
+}
+
+/** A loss of data. The writes in the `reachUs` before `from` may be lost. */
+interface Loss {
+  readonly from: Micros;
+  readonly to: Micros;
+  readonly reachUs: Micros;
+}
+
+/**
+ * The limits of a semaphore over time. A change takes effect between its request and its answer, so at any instant
+ * there is a highest and a lowest limit that may be in force.
+ */
+export class LimitHistory {
+  private readonly changes: Change[] = [];
+  private readonly losses: Loss[] = [];
+
+  static constant(limit: number): LimitHistory {
+    const history = new LimitHistory();
+    history.changes.push({ limit, from: -Infinity, done: -Infinity });
+    return history;
+  }
+
+  add(asked: LimitAsked, answered: LimitAnswered | undefined): void {
+    if (answered !== undefined && !answered.done) return;
+    this.changes.push({ limit: asked.limit, from: asked.at, done: answered?.at ?? Infinity });
+  }
+
+  /** The loss may undo earlier changes, so that the limit before these changes may be in force again. */
+  addLoss(loss: Loss): void {
+    this.losses.push(loss);
+  }
+
+  /** The highest limit that may be in force. Infinity before the first limit is set. */
+  highest(at: Micros): number {
+    const limits = this.possible(at);
+    return limits.length === 0 ? Infinity : Math.max(...limits);
+  }
+
+  /** The lowest limit that may be in force. 0 before the first limit is set. */
+  lowest(at: Micros): number {
+    const limits = this.possible(at);
+    return limits.length === 0 ? 0 : Math.min(...limits);
+  }
+
+  /** The instants at which `highest` or `lowest` may change. */
+  steps(): Micros[] {
+    const instants = this.changes.flatMap((change) => [change.from, change.done]);
+    return [...instants, ...this.losses.map(({ from }) => from)].filter(Number.isFinite);
+  }
+
+  private possible(at: Micros): number[] {
+    return this.changes
+      .filter((change) => change.from <= at && !this.replaced(change, at))
+      .map((change) => change.limit);
+  }
+
+  private replaced(change: Change, at: Micros): boolean {
+    return this.changes.some(
+      (later) =>
+        later !== change && later.from >= change.done && later.done < at && !this.isForgotten(later, at),
+    );
+  }
+
+  private isForgotten({ from, done }: Change, at: Micros): boolean {
+    return this.losses.some((loss) => loss.from <= at && from <= loss.to && done >= loss.from - loss.reachUs);
+  }
+}
+
+/** The length of a slice of time, much shorter than a third of the shortest ttl. */
+const SLICE: Micros = 50_000;
+
+/**
+ * The pace at which the service answered renewals and releases. Both never wait in a queue, so a slow answer shows a
+ * busy machine or a stalled server or store, which delays the renewals of streams too.
+ */
+class Pace {
+  /** The longest duration of a call in flight, for each slice of time. */
+  private readonly longest = new Map<number, Micros>();
+  /** The same, without calls that failed and calls of paused clients. */
+  private readonly longestAnswered = new Map<number, Micros>();
+
+  /** `wasPaused`: whether the client itself was paused between the two instants. */
+  constructor(grants: readonly Grant[], wasPaused: (client: string, from: Micros, to: Micros) => boolean) {
+    for (const { renewals, releases } of grants) {
+      for (const { asked, answer, ended } of [...renewals, ...releases]) {
+        const reply = answer ?? (ended !== null && isAnswer(ended) ? ended : null);
+        if (reply !== null) {
+          add(this.longest, asked.at, reply.at, reply.at - asked.at);
+          if (!wasPaused(asked.client, asked.at, reply.at))
+            add(this.longestAnswered, asked.at, reply.at, reply.at - asked.at);
+        } else if (ended !== null) add(this.longest, asked.at, ended.at, Infinity);
+      }
+    }
+  }
+
+  /** True if every call in flight took less than `limit`, without a gap of `limit` between calls. */
+  wasQuick(from: Micros, to: Micros, limit: Micros): boolean {
+    if (limit < SLICE) return false; // The slices are too coarse to prove a gap below SLICE.
+    let gap = 0;
+    for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
+      const longest = this.longest.get(slice);
+      gap = longest === undefined ? gap + SLICE : 0;
+      if ((longest ?? 0) >= limit || gap >= limit) return false;
+    }
+    return true;
+  }
+
+  /** True if an answered call in flight took at least `limit`. A paused client does not show a slow service. */
+  wasSlow(from: Micros, to: Micros, limit: Micros): boolean {
+    for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
+      if ((this.longestAnswered.get(slice) ?? 0) >= limit) return true;
+    }
+    return false;
+  }
+}
+
+function add(longest: Map<number, Micros>, from: Micros, to: Micros, took: Micros): void {
+  for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
+    longest.set(slice, Math.max(longest.get(slice) ?? 0, took));
+  }
+}
+
+/** True if a failure is a normal answer. Other failures show that renewals were impossible at that time. */
+function isAnswer({ reason }: Ended): boolean {
+  return reason === 'LEASE_NOT_HELD';
+}
+
+function sliceOf(at: Micros): number {
+  return Math.floor(at / SLICE);
+}
 
 /** A history, grouped by calls, requests, grants and names. */
 export class Timeline {

@@ -1,19 +1,47 @@
-import { Metadata, type ChannelCredentials, type ChannelOptions, type Client } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  type Client,
+  credentials,
+  Metadata,
+} from '@grpc/grpc-js';
 import { duration } from '../../../clients/typescript';
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
-import type {
-  Holder,
-  Lease,
-  LossCause,
-  MetadataUpdate,
+import {
+  type Holder,
+  type Lease,
+  type LossCause,
+  type MetadataUpdate,
+  LockMode as ProtoLockMode,
 } from '../../../generated/typescript/holdfast/v1/lease';
+import {
+  AcquireLockRequest,
+  ListLocksRequest,
+  type ListLocksResponse,
+  type Lock,
+  LockServiceClient,
+  RevokeLockRequest,
+  type RevokeLockResponse,
+  type WatchLockResponse,
+} from '../../../generated/typescript/holdfast/v1/lock_service';
+import {
+  AcquirePermitsRequest,
+  ListSemaphoresRequest,
+  type ListSemaphoresResponse,
+  type RevokePermitsResponse,
+  type Semaphore,
+  SemaphoreServiceClient,
+  type WatchSemaphoreResponse,
+} from '../../../generated/typescript/holdfast/v1/semaphore_service';
+import type { Service } from '../../../src/leases/lease';
 import { durationToMs } from '../../../src/rpc/wire';
-import { HoldStream, type HoldCall } from './hold-stream';
-import { present, promised, type Method } from './unary-call';
+import type { LockMode } from '../history';
+import { type Method, OWN_CONNECTION, present, promised } from './calls';
+import { type HoldCall, HoldStream, WatchStream } from './streams';
 
 /** The fields of an acquire. A field that a test leaves out is unset in the request. */
-export interface Wanted {
+interface Wanted {
   readonly name: string;
   readonly ttlMs?: number;
   readonly waitMs?: number;
@@ -22,7 +50,7 @@ export interface Wanted {
   readonly requestId?: string;
 }
 
-export function commonFields({ name, ttlMs, waitMs, holderId = '', metadata = {}, requestId = '' }: Wanted) {
+function commonFields({ name, ttlMs, waitMs, holderId = '', metadata = {}, requestId = '' }: Wanted) {
   return {
     name,
     ttl: ttlMs === undefined ? undefined : duration(ttlMs),
@@ -86,7 +114,7 @@ interface LeaseRpcs<Request> {
  * A client over the generated stubs of one of the lease services, with a connection of its own, for tests, the fault
  * suite and the benchmarks. The client never retries. A failed call rejects with the error that gRPC reports.
  */
-export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Request> {
+abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Request> {
   constructor(
     readonly stub: Stub,
     private readonly rpcs: LeaseRpcs<Request>,
@@ -151,4 +179,163 @@ export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Req
 /** A Duration of an answer in milliseconds. NaN if the Duration is missing. */
 export function ms(span: Duration | undefined): number {
   return (span && durationToMs(span)) ?? NaN;
+}
+
+export interface LockWanted extends Wanted {
+  readonly mode?: ProtoLockMode;
+}
+
+/** The fields of a revocation. A field that a test leaves out is unset in the request. */
+export type RevokeWanted = Partial<RevokeLockRequest> & Pick<RevokeLockRequest, 'name' | 'target'>;
+
+/** A request of both services. */
+function revokeRequest(wanted: RevokeWanted): RevokeLockRequest {
+  return { ...RevokeLockRequest.create(), ...wanted };
+}
+
+export function acquireRequest(wanted: LockWanted): AcquireLockRequest {
+  const { mode } = wanted;
+  return { ...AcquireLockRequest.create(mode === undefined ? {} : { mode }), ...commonFields(wanted) };
+}
+
+/** A client of LockService with a connection of its own. */
+export class LockClient<Asked extends Wanted = LockWanted> extends LeaseClient<
+  LockServiceClient,
+  Asked,
+  AcquireLockRequest
+> {
+  constructor(
+    address: string,
+    options: ClientOptions = {},
+    toRequest: (wanted: Asked) => AcquireLockRequest = acquireRequest,
+  ) {
+    const channel = { ...OWN_CONNECTION, ...options.channel };
+    const security = options.credentials ?? credentials.createInsecure();
+    const stub = new LockServiceClient(address, security, channel);
+    const rpcs = {
+      acquire: stub.acquireLock,
+      renew: stub.renewLock,
+      release: stub.releaseLock,
+      hold: stub.holdLock,
+    };
+    super(stub, rpcs, toRequest, options);
+  }
+
+  async get(name: string): Promise<Lock> {
+    const { lock } = await this.unary(this.stub.getLock, { name });
+    return present(lock);
+  }
+
+  list(fields: Partial<ListLocksRequest> = {}): Promise<ListLocksResponse> {
+    return this.unary(this.stub.listLocks, { ...ListLocksRequest.create(), ...fields });
+  }
+
+  watch(name: string): WatchStream<Lock, WatchLockResponse> {
+    return new WatchStream(this.stub.watchLock({ name }), (message) => message.lock);
+  }
+
+  revoke(wanted: RevokeWanted): Promise<RevokeLockResponse> {
+    return this.unary(this.stub.revokeLock, revokeRequest(wanted));
+  }
+
+  async view(name: string): Promise<LeaseView> {
+    return { ...(await this.get(name)), limit: 1 };
+  }
+}
+
+export interface LeaseWanted extends Wanted {
+  readonly permitCount?: number;
+  readonly initialLimit?: number;
+}
+
+function acquirePermitsRequest(wanted: LeaseWanted): AcquirePermitsRequest {
+  const { permitCount, initialLimit } = wanted;
+  return { ...AcquirePermitsRequest.create(), permitCount, initialLimit, ...commonFields(wanted) };
+}
+
+/** A client of SemaphoreService with a connection of its own. */
+export class SemaphoreClient<Asked extends Wanted = LeaseWanted> extends LeaseClient<
+  SemaphoreServiceClient,
+  Asked,
+  AcquirePermitsRequest
+> {
+  constructor(
+    address: string,
+    options: ClientOptions = {},
+    toRequest: (wanted: Asked) => AcquirePermitsRequest = acquirePermitsRequest,
+  ) {
+    const channel = { ...OWN_CONNECTION, ...options.channel };
+    const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), channel);
+    const rpcs = {
+      acquire: stub.acquirePermits,
+      renew: stub.renewPermits,
+      release: stub.releasePermits,
+      hold: stub.holdPermits,
+    };
+    super(stub, rpcs, toRequest, options);
+  }
+
+  async get(name: string): Promise<Semaphore> {
+    const { semaphore } = await this.unary(this.stub.getSemaphore, { name });
+    return present(semaphore);
+  }
+
+  list(fields: Partial<ListSemaphoresRequest> = {}): Promise<ListSemaphoresResponse> {
+    return this.unary(this.stub.listSemaphores, { ...ListSemaphoresRequest.create(), ...fields });
+  }
+
+  watch(name: string): WatchStream<Semaphore, WatchSemaphoreResponse> {
+    return new WatchStream(this.stub.watchSemaphore({ name }), (message) => message.semaphore);
+  }
+
+  view(name: string): Promise<Semaphore> {
+    return this.get(name);
+  }
+
+  async setLimit(name: string, limit: number, expectedLimit?: number): Promise<Semaphore> {
+    const request = { name, limit, expectedLimit };
+    const { semaphore } = await this.unary(this.stub.setSemaphoreLimit, request);
+    return present(semaphore);
+  }
+
+  async setPaused(name: string, paused: boolean, expectedLimit?: number): Promise<Semaphore> {
+    const request = { name, limit: undefined, expectedLimit, paused };
+    const { semaphore } = await this.unary(this.stub.setSemaphoreLimit, request);
+    return present(semaphore);
+  }
+
+  revoke(wanted: RevokeWanted): Promise<RevokePermitsResponse> {
+    return this.unary(this.stub.revokePermits, revokeRequest(wanted));
+  }
+
+  async delete(name: string, force = false): Promise<void> {
+    await this.unary(this.stub.deleteSemaphore, { name, force });
+  }
+}
+
+/** An acquire of either service. A lock has a mode. A semaphore has permits and a limit. */
+export interface EitherWanted extends Wanted {
+  readonly mode?: LockMode;
+  readonly permits?: number;
+  readonly initialLimit?: number;
+}
+
+/** A client of one of the two lease services, for tests that run over both. */
+export type EitherClient = LockClient<EitherWanted> | SemaphoreClient<EitherWanted>;
+
+export function eitherClient(service: Service, address: string, options: ClientOptions = {}): EitherClient {
+  return service === 'lock'
+    ? new LockClient(address, options, lockRequest)
+    : new SemaphoreClient(address, options, permitsRequest);
+}
+
+export function lockRequest({ mode, ...wanted }: EitherWanted) {
+  return acquireRequest({
+    ...wanted,
+    mode: mode === 'shared' ? ProtoLockMode.LOCK_MODE_SHARED : ProtoLockMode.LOCK_MODE_UNSPECIFIED,
+  });
+}
+
+export function permitsRequest({ permits, ...wanted }: EitherWanted) {
+  return acquirePermitsRequest({ ...wanted, ...(permits !== undefined && { permitCount: permits }) });
 }

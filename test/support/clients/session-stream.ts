@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { credentials, Metadata, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
+import { type ClientDuplexStream, credentials, Metadata, type StatusObject } from '@grpc/grpc-js';
+import { duration } from '../../../clients/typescript';
+import { AcquireLockRequest } from '../../../generated/typescript/holdfast/v1/lock_service';
+import { AcquirePermitsRequest } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import {
-  SessionServiceClient,
   type OpenSessionRequest,
   type OpenSessionResponse,
   type SessionCommand,
   type SessionEvent,
+  SessionServiceClient,
   type SessionStart,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { eventually } from '../eventually';
-import { endingOf, type Ending } from './call-ending';
+import { type Ending, endingOf } from './calls';
 
 type Command = NonNullable<SessionCommand['command']>;
 type Event = NonNullable<SessionEvent['event']>;
@@ -129,3 +132,22 @@ export class SessionStream {
     this.client.close();
   }
 }
+
+/** Commands for SessionStream. */
+
+export function lock(name: string, fields: Partial<AcquireLockRequest> & { ttlMs?: number } = {}) {
+  const { ttlMs = 5000, ...rest } = fields;
+  const value = AcquireLockRequest.create({ name, requestId: randomUUID(), ttl: duration(ttlMs), ...rest });
+  return { $case: 'acquireLock', value } as const;
+}
+
+export function permits(name: string, fields: Partial<AcquirePermitsRequest> = {}) {
+  const value = AcquirePermitsRequest.create({ name, requestId: randomUUID(), initialLimit: 2, ...fields });
+  return { $case: 'acquirePermits', value } as const;
+}
+
+export const attach = (leaseId: string) => ({ $case: 'attach', value: { leaseId } }) as const;
+export const release = (leaseNumber: number) =>
+  ({ $case: 'release', value: { lease: { $case: 'leaseNumber', value: BigInt(leaseNumber) } } }) as const;
+export const cancel = (commandId: number) =>
+  ({ $case: 'cancel', value: { commandId: BigInt(commandId) } }) as const;

@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { eventually } from '../eventually';
 import { ROOT } from '../root';
 import { scratchFolder } from '../scratch-folder';
-import { ChildProgram } from './child-program';
-import { freePort } from './free-port';
-import { unpackedProgram, type UnpackedProgram } from './unpacked-program';
+import { ChildProgram, freePort, unpackedProgram, type UnpackedProgram } from './child-program';
 
 /** nginx from the PATH or from Debian's package, or the reason why there is none. */
 export function findNginx(): Promise<UnpackedProgram | { readonly missing: string }> {

@@ -1,10 +1,16 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { unpackedPackages } from '../../../bench/words/debian-packages';
 import { eventually } from '../eventually';
-import { ChildProgram } from './child-program';
-import { freePort } from './free-port';
-import { prometheusProgram } from './prometheus';
+import { ChildProgram, freePort } from './child-program';
+
+/** The path of a program of Prometheus, from the package of this machine's Debian release. Rejects if there is none. */
+export async function prometheusProgram(name: 'prometheus' | 'promtool'): Promise<string> {
+  const found = await unpackedPackages('prometheus', ['prometheus']);
+  if ('missing' in found) throw new Error(`Prometheus cannot be had: ${found.missing}`);
+  return join(found.folder, 'usr', 'bin', name);
+}
 
 export interface PrometheusOptions {
   /** The admin ports of the servers, as "127.0.0.1:port". */

@@ -1,8 +1,6 @@
 import { eventually } from '../eventually';
-import { freePort } from './free-port';
-import { RedisProcess } from './redis-process';
-import { credentials } from './redis-rights';
-import { tlsArguments } from './redis-security';
+import { freePort } from './child-program';
+import { credentials, RedisProcess, tlsArguments } from './redis-process';
 
 export interface RedisClusterOptions {
   /** The number of masters with slots. Default 3. */

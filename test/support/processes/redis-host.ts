@@ -1,11 +1,42 @@
-import { readFile } from 'node:fs/promises';
 import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findRedisServer } from '../../../src/dev/find-redis';
 import { eventually } from '../eventually';
+import { makeScratchFolder } from '../scratch-folder';
 import { ChildProgram } from './child-program';
-import { startRedisContainer } from './redis-container';
-import { makeScratchFolder } from './scratch-folder';
+
+const IMAGE = 'redis:7-bookworm';
+const REDIS_PORT = 6379;
+
+/** Starts Redis in a container, for machines that have Docker but neither a redis-server nor Debian packages. */
+async function startRedisContainer(port: number, args: readonly string[]): Promise<RedisHost> {
+  const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
+  const started = await new GenericContainer(IMAGE)
+    .withCommand(['redis-server', '--port', String(REDIS_PORT), ...args])
+    .withExposedPorts({ container: REDIS_PORT, host: port })
+    .start();
+  const runtime = await getContainerRuntimeClient();
+  const container = runtime.container.getById(started.getId());
+  let fresh = true;
+  return {
+    pid: undefined,
+    folder: undefined,
+    hasEnded: async () => !(await container.inspect()).State.Running,
+    start: async () => {
+      // A new container already runs. A killed container starts again with the same data and port.
+      if (!fresh) await container.start();
+      fresh = false;
+    },
+    signal: async (signal) => {
+      if (signal === 'SIGSTOP') await container.pause();
+      else if (signal === 'SIGCONT') await container.unpause();
+      else await container.kill({ signal });
+    },
+    logTail: async () => (await container.logs({ stdout: true, stderr: true, tail: 40 })).toString(),
+    remove: async () => void (await started.stop()),
+  };
+}
 
 /** The process or container of a test's Redis. After a kill, Redis can start again with the same data. */
 export interface RedisHost {

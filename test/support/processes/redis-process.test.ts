@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { untilGone } from './is-alive';
+import { untilGone } from './child-program';
 import { RedisProcess } from './redis-process';
 
 describe('RedisProcess', () => {

@@ -1,8 +1,13 @@
 import { eventually } from '../eventually';
-import { freePort } from './free-port';
-import { RedisProcess } from './redis-process';
-import { credentials, documentedRules, SERVER_USER } from './redis-rights';
-import { tlsArguments, tlsLines } from './redis-security';
+import { freePort } from './child-program';
+import {
+  credentials,
+  documentedRules,
+  RedisProcess,
+  SERVER_USER,
+  tlsArguments,
+  tlsLines,
+} from './redis-process';
 
 export interface RedisSentinelsOptions {
   /** The number of replicas. Default 2. */

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { ChildExit } from '../../../src/dev/child-supervisor';
 import { eventually } from '../eventually';
 import { ROOT } from '../root';
-import { ChildProgram, inheritedEnvironment } from './child-program';
-import { freePort } from './free-port';
+import { ChildProgram, freePort, inheritedEnvironment } from './child-program';
 
 export interface ServerProcessOptions {
   readonly redisUrl: string;

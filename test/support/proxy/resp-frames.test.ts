@@ -1,4 +1,4 @@
-import { commandWords, FrameReader, isPush } from './resp-frames';
+import { commandWords, FrameReader, isPush } from './proxy-connection';
 
 const FRAMES = [
   '+OK\r\n',

@@ -1,7 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { ProxyConnection, type ConnectionHooks, type RedisCommand, type Verdict } from './proxy-connection';
-import type { LaneState } from './proxy-lane';
+import {
+  type ConnectionHooks,
+  type LaneState,
+  ProxyConnection,
+  type RedisCommand,
+  type Verdict,
+} from './proxy-connection';
 
 export type { RedisCommand } from './proxy-connection';
 

@@ -1,12 +1,31 @@
-import type { ModelWorld } from '../model-store';
-import { RatedClock } from '../rated-clock';
-import type { AskedRequest, Requests } from './asked-request';
-import type { Beliefs } from './beliefs';
+import { duration } from '../../../clients/typescript';
+import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
+import { attach, lock, permits } from '../clients/session-stream';
+import { RatedClock } from '../manual-clock';
+import type { ModelWorld } from '../leases/model-store';
+import type { AskedRequest, Beliefs, CommandRecord, Requests } from './beliefs';
 import { SessionClient } from './session-client';
-import type { CommandRecord } from './session-record';
 import type { SessionServer } from './session-server';
-import { attach } from '../clients/session-commands';
-import { acquireMessage } from './session-messages';
+
+/** The commands of sessions that clients/session-commands.ts does not have. */
+
+function acquireMessage({ resource, fields }: AskedRequest) {
+  const { name, requestId, mode, permitCount, initialLimit, ttlMs, waitTimeoutMs } = fields;
+  const waitTimeout = waitTimeoutMs === undefined ? undefined : duration(waitTimeoutMs);
+  if (resource.service === 'semaphore') {
+    return permits(name, { requestId, ttl: duration(ttlMs), waitTimeout, permitCount, initialLimit });
+  }
+  const lockMode = mode === 'shared' ? LockMode.LOCK_MODE_SHARED : LockMode.LOCK_MODE_EXCLUSIVE;
+  return lock(name, { requestId, ttlMs, waitTimeout, mode: lockMode });
+}
+
+export const releaseById = (leaseId: string) =>
+  ({ $case: 'release', value: { lease: { $case: 'leaseId', value: leaseId } } }) as const;
+
+export function update(leaseNumber: number, text: string) {
+  const metadataUpdate = { entries: new Map([['text', text]]) };
+  return { $case: 'update', value: { leaseNumber: BigInt(leaseNumber), metadataUpdate } } as const;
+}
 
 export interface ScenarioParts {
   readonly world: ModelWorld;
@@ -94,4 +113,18 @@ export class ClientProcess {
     );
     if (later) late.report(`took the lease back from command ${later.id} of session ${later.session.name}`);
   }
+}
+
+/**
+ * A call was told SUPERSEDED. Expects that the store has another speaker for the request.
+ * @param attach the end of the call's attach value
+ */
+export function expectSuperseded(
+  { world, violations, isLossy }: ScenarioParts,
+  { resource, fields: { requestId } }: AskedRequest,
+  attach: string,
+): void {
+  const stored = world.model(resource).requests.find(({ id }) => id === requestId);
+  if (isLossy || !stored?.attach.endsWith(attach)) return;
+  violations.push(`${attach} was told SUPERSEDED, and speaks for ${requestId}`);
 }

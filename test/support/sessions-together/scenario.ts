@@ -1,17 +1,36 @@
-import { ManualClock, settled } from '../manual-clock';
+import { release } from '../clients/session-stream';
 import { FakeCall } from '../fake-call';
-import { release } from '../clients/session-commands';
-import { ModelWorld, type CommandOutcome } from '../model-store';
-import type { Action } from './actions';
-import { Requests, RESOURCES } from './asked-request';
-import { Beliefs } from './beliefs';
+import { ManualClock, settled } from '../manual-clock';
+import { type CommandOutcome, ModelWorld } from '../leases/model-store';
+import { actInSession, type Action, cancelAcquire, PlainCalls } from './actions';
+import { Beliefs, type CommandRecord, Requests, RESOURCES } from './beliefs';
 import { ClientProcess, type ScenarioParts } from './client-process';
-import { PlainCalls } from './plain-calls';
-import { actInSession, cancelAcquire } from './session-actions';
-import { checkOpenLeases } from './session-checks';
 import type { SessionClient } from './session-client';
-import { SessionServer } from './session-server';
-import { StoreWitness } from './store-witness';
+import { SessionServer, StoreWitness } from './session-server';
+
+/** The longest time from the last end of a lease to the event: a slot of the timers, and the journey of a command. */
+const LATE_MS = 50;
+
+/** Checks the leases of the sessions that read and are read. */
+function checkOpenLeases(sessions: readonly SessionClient[], { world, violations }: ScenarioParts): void {
+  const owners = new Map<string, CommandRecord>();
+  for (const session of sessions.filter(({ isFlowing }) => isFlowing)) {
+    for (const command of session.held) {
+      const { belief, request } = command;
+      if (belief && belief.until + LATE_MS < world.clock.now()) {
+        command.report('was not told of the end of its lease');
+      }
+      const key = `${session.server.id} ${request?.fields.requestId}`;
+      const other = owners.get(key);
+      if (other) {
+        violations.push(
+          `sessions ${other.session.name} and ${session.name} of ${session.server.id} both hold ${request?.fields.requestId}`,
+        );
+      }
+      owners.set(key, command);
+    }
+  }
+}
 
 const SERVERS = ['s1', 's2', 's3'];
 const PROCESSES = [

@@ -1,20 +1,30 @@
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import {
-  SessionEndCause,
   type OpenSessionRequest,
   type OpenSessionResponse,
   type SessionCommand,
+  SessionEndCause,
   type SessionEvent,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Timer } from '../../../src/base/clock';
 import { durationToMs } from '../../../src/rpc/wire';
 import type { FakeCall } from '../fake-call';
-import type { ClientProcess } from './client-process';
-import { HeardStream } from './heard-stream';
-import { CommandRecord, type CommandKind } from './session-record';
+import { FakeSessionStream } from '../leases/fake-session-stream';
+import { type AskedRequest, type CommandKind, CommandRecord } from './beliefs';
+import { type ClientProcess, expectSuperseded } from './client-process';
 import type { SessionServer } from './session-server';
-import type { AskedRequest } from './asked-request';
-import { expectSuperseded } from './speaker';
+
+/** A stream of a client that acts on each message at once. */
+class HeardStream extends FakeSessionStream {
+  constructor(private readonly hear: (message: OpenSessionResponse) => void) {
+    super();
+  }
+
+  override write(message: OpenSessionResponse): boolean {
+    this.hear(message);
+    return this.reads;
+  }
+}
 
 type Command = NonNullable<SessionCommand['command']>;
 type Granted = Extract<NonNullable<SessionEvent['event']>, { $case: 'granted' }>['value'];

@@ -1,10 +1,7 @@
 import type { Micros } from '../history';
 import type { Recorder } from '../history-recorder';
-import type { ManualLoop } from './loop';
+import { type IsBroken, type Job, type ManualLoop, SimProcess } from './loop';
 import type { Answer, LeaseCallMessage, OpenCall } from './messages';
-import type { IsBroken } from './mutations';
-import type { Job } from './plan';
-import { SimProcess } from './process';
 
 const SECOND: Micros = 1_000_000;
 const RETRY_AFTER: Micros = SECOND / 20;

@@ -1,6 +1,6 @@
 import { WHOLE_LOCK } from '../checkers/timeline-types';
 import type { LossCause, Micros } from '../history';
-import type { IsBroken } from './mutations';
+import type { IsBroken } from './loop';
 
 const SECOND: Micros = 1_000_000;
 /** The duration of an offer. */

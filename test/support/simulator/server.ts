@@ -1,15 +1,19 @@
 import type { Micros } from '../history';
-import { StoreCommands } from './commands';
-import type { ManualLoop } from './loop';
-import type { Answer, ClientCall, LeaseCallMessage, OpenCall } from './messages';
-import type { IsBroken } from './mutations';
-import { SimProcess } from './process';
-import { Renewals } from './renewals';
+import {
+  type AcquireReply,
+  type Answer,
+  type ClientCall,
+  expireOffset,
+  type LeaseCallMessage,
+  type LeaseReply,
+  type OpenCall,
+  StoreCommands,
+  type Stream,
+} from './messages';
+import { type IsBroken, type ManualLoop, SimProcess } from './loop';
+import { Renewals, Touches } from './renewals';
 import type { StoreMessage } from './resource';
 import type { SimStore } from './store';
-import type { AcquireReply, LeaseReply } from './store-replies';
-import { expireOffset, type Stream } from './stream';
-import { Touches } from './touches';
 
 const SECOND: Micros = 1_000_000;
 

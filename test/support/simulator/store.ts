@@ -1,8 +1,7 @@
 import type { LossCause, Micros } from '../history';
-import type { ManualLoop } from './loop';
-import type { IsBroken } from './mutations';
+import type { IsBroken, ManualLoop } from './loop';
 import { SimResource, type Attachment, type Publish, type SimHolder, type SimWaiter } from './resource';
-import type { AcquireReply, AcquireRequest, LeaseReply, RenewReply, TouchReply } from './store-replies';
+import type { AcquireReply, AcquireRequest, LeaseReply, RenewReply, TouchReply } from './messages';
 
 /** The permits store, with one method per script. A script reads the time once. */
 export class SimStore {

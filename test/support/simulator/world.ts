@@ -3,11 +3,8 @@ import type { History, Micros } from '../history';
 import { MemorySink, Recorder } from '../history-recorder';
 import { seeded } from '../random';
 import { SimClient } from './client';
-import { FaultInjector } from './faults';
-import { ManualLoop } from './loop';
-import type { IsBroken, Mutation } from './mutations';
-import { SimNetwork } from './network';
-import type { Job, Plan, Step } from './plan';
+import { FaultInjector, SimNetwork } from './network';
+import { type IsBroken, type Job, ManualLoop, type Mutation, type Plan, type Step } from './loop';
 import { SimServer } from './server';
 import { SimStore } from './store';
 

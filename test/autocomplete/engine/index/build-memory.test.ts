@@ -1,6 +1,6 @@
 import { buildLayer, collectorBytes, sortBytes } from '../../../../src/autocomplete/index/build/builder';
 import { ownMemory } from '../../../../src/autocomplete/index/layer/layer-memory';
-import { collect, type TestEntry } from '../../../support/collected-entries';
+import { collect, type TestEntry } from '../../../support/autocomplete/index-view';
 
 const PACKED_HEADER = 4;
 

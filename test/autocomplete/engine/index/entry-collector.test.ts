@@ -4,8 +4,8 @@ import { EntryCollector, FormWriter } from '../../../../src/autocomplete/index/b
 import { buildTable } from '../../../../src/autocomplete/index/build/builder';
 import { entryIdBytesAt, recordAt } from '../../../../src/autocomplete/index/layer/packed-entry';
 import { unpackRecord } from '../../../../src/autocomplete/record';
-import { collect, recordOf, type TestEntry } from '../../../support/collected-entries';
-import { anyText, scriptText } from '../../../support/scripts-of-the-world';
+import { collect, recordOf, type TestEntry } from '../../../support/autocomplete/index-view';
+import { anyText, scriptText } from '../../../support/autocomplete/dictionary-texts';
 
 const utf8 = (text: string): Buffer => Buffer.from(text);
 

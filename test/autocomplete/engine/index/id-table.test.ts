@@ -4,7 +4,7 @@ import type { EntryTable } from '../../../../src/autocomplete/index/layer/layer'
 import { buildTable } from '../../../../src/autocomplete/index/build/builder';
 import { packedSize, writePackedEntry } from '../../../../src/autocomplete/index/layer/packed-entry';
 import { WorkMeter } from '../../../../src/autocomplete/index/work';
-import { collect } from '../../../support/collected-entries';
+import { collect } from '../../../support/autocomplete/index-view';
 
 const utf8 = (text: string): Buffer => Buffer.from(text);
 

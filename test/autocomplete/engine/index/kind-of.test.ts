@@ -9,7 +9,7 @@ import {
 } from '../../../../src/autocomplete/index/search/query';
 import { kindOf, packForms, wantedKinds } from '../../../../src/autocomplete/text/match';
 import { MATCH_KINDS, type MatchKind } from '../../../../src/autocomplete/suggestion';
-import { layerOf } from '../../../support/collected-entries';
+import { layerOf } from '../../../support/autocomplete/index-view';
 
 const kind = (texts: readonly string[], typed: string, ...kinds: MatchKind[]) => {
   const [text = '', ...aliases] = texts;

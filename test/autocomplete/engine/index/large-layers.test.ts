@@ -7,8 +7,7 @@ import { suggest, type PageStart } from '../../../../src/autocomplete/index/sear
 import { Work } from '../../../../src/autocomplete/index/work';
 import { kindOf, packForms, wantedKinds } from '../../../../src/autocomplete/text/match';
 import { MATCH_KINDS, type MatchKind } from '../../../../src/autocomplete/suggestion';
-import { layerOf, type TestEntry } from '../../../support/collected-entries';
-import { allListed } from '../../../support/index-view';
+import { allListed, layerOf, type TestEntry } from '../../../support/autocomplete/index-view';
 import { between, oneOf, seeded } from '../../../support/random';
 
 const viewOf = (...layers: readonly Layer[]): View =>

@@ -18,7 +18,7 @@ import {
   recordOf,
   someEntries,
   type TestEntry,
-} from '../../../support/collected-entries';
+} from '../../../support/autocomplete/index-view';
 
 const utf8 = (text: string): Buffer => Buffer.from(text);
 const scoreOf = ({ weight = 0, selections = 0 }: TestEntry): number => weight + selections;

@@ -6,7 +6,7 @@ import { LowestRanks } from '../../../../src/autocomplete/index/search/suffix-se
 import { firstRankAfter, formOf, rankAt } from '../../../../src/autocomplete/index/search/places';
 import { readEntry } from '../../../../src/autocomplete/index/layer/view';
 import { Work } from '../../../../src/autocomplete/index/work';
-import { indexOf, layerOf, someEntries } from '../../../support/collected-entries';
+import { indexOf, layerOf, someEntries } from '../../../support/autocomplete/index-view';
 
 describe('LowestPositions', () => {
   it('returns the positions of all intervals from the lowest to the highest', () => {

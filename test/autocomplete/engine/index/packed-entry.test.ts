@@ -9,7 +9,7 @@ import {
   recordAt,
   writePackedEntry,
 } from '../../../../src/autocomplete/index/layer/packed-entry';
-import { layerOf, someEntries } from '../../../support/collected-entries';
+import { layerOf, someEntries } from '../../../support/autocomplete/index-view';
 
 const id = fc.uint8Array({ maxLength: 512 });
 const record = fc.uint8Array({ maxLength: 2000 });

@@ -4,7 +4,7 @@ import { buildTable, updateTable } from '../../../../src/autocomplete/index/buil
 import { rankOfId } from '../../../../src/autocomplete/index/layer/id-table';
 import { openLayer } from '../../../../src/autocomplete/index/layer/layer-memory';
 import { entryIdBytesAt } from '../../../../src/autocomplete/index/layer/packed-entry';
-import { collect, someEntries, type TestEntry } from '../../../support/collected-entries';
+import { collect, someEntries, type TestEntry } from '../../../support/autocomplete/index-view';
 
 const tableOf = (entries: readonly TestEntry[]): EntryTable => buildTable(collect(entries));
 

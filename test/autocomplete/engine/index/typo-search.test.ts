@@ -3,7 +3,7 @@ import { EditRows, MATCHES, typoIntervals, UNDECIDED } from '../../../../src/aut
 import { queryOf } from '../../../../src/autocomplete/index/search/query';
 import { Work } from '../../../../src/autocomplete/index/work';
 import { allowedEdits, isTypo } from '../../../../src/autocomplete/text/match';
-import { indexOf } from '../../../support/collected-entries';
+import { indexOf } from '../../../support/autocomplete/index-view';
 
 /** Few characters, so that many are equal. Some have the same mark (branches.ts). */
 const unit = fc.constantFrom(...'abcé東😀á');

@@ -3,7 +3,7 @@ import { entryCount, findEntry, readEntry } from '../../../../src/autocomplete/i
 import { list } from '../../../../src/autocomplete/index/search/list';
 import { suggest } from '../../../../src/autocomplete/index/search/view-suggest';
 import { Work } from '../../../../src/autocomplete/index/work';
-import { kindsOf, profileOf, scripts, textOf } from '../../../support/dictionary-arbitraries';
+import { kindsOf, profileOf, scripts, textOf } from '../../../support/autocomplete/dictionary-texts';
 import {
   allListed,
   allSuggestions,
@@ -11,7 +11,7 @@ import {
   expectedOf,
   queryFor,
   viewOf,
-} from '../../../support/index-view';
+} from '../../../support/autocomplete/index-view';
 
 /** Characters with special rules for comparison, in groups that meet in one dictionary. */
 const SPECIAL = [

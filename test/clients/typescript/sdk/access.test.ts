@@ -10,8 +10,7 @@ import { LockServiceService } from '../../../../generated/typescript/holdfast/v1
 import { tokenDigest } from '../../../../src/access/credentials';
 import { InProcessServer } from '../../../end-to-end/in-process-server';
 import { Authority } from '../../../support/certificates';
-import { closeAll } from '../../../support/close-all';
-import { eventually } from '../../../support/eventually';
+import { closeAll, eventually } from '../../../support/eventually';
 import { RedisProcess } from '../../../support/processes/redis-process';
 import { scratchFolder } from '../../../support/scratch-folder';
 

@@ -11,8 +11,7 @@ import {
   type Lease,
 } from '../../../../clients/typescript';
 import { ServerPair } from '../../../end-to-end/server-pair';
-import { closeAll } from '../../../support/close-all';
-import { eventually } from '../../../support/eventually';
+import { closeAll, eventually } from '../../../support/eventually';
 
 let pair: ServerPair;
 const clients: Holdfast[] = [];

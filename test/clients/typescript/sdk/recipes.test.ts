@@ -7,8 +7,7 @@ import {
 } from '../../../../clients/typescript';
 import { LockServiceService } from '../../../../generated/typescript/holdfast/v1/lock_service';
 import { ServerPair } from '../../../end-to-end/server-pair';
-import { closeAll } from '../../../support/close-all';
-import { eventually } from '../../../support/eventually';
+import { closeAll, eventually } from '../../../support/eventually';
 
 let pair: ServerPair;
 let hf: Holdfast;

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { WallClock } from './wall-clock';
-import { makeScratchFolder } from '../../../support/processes/scratch-folder';
+import { makeScratchFolder } from '../../../support/scratch-folder';
 
 /** The wall clocks of a round: a clock for the store, a clock for each server, and a clock for all clients. */
 export class Clocks {

@@ -1,6 +1,6 @@
 import { eventually } from '../../../support/eventually';
 import { oneOf } from '../../../support/random';
-import { keyOf, PARTS, readEnds } from '../../../support/lease-stored';
+import { keyOf, PARTS, readEnds } from '../../../support/leases/lease-stored';
 import { PREFIX } from '../../observer';
 import type { Fault } from './fault';
 import { FORGETTING } from './forgetting';

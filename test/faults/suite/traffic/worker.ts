@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { between, oneOf, seeded, type Random } from '../../../support/random';
 import type { Recorder } from '../../../support/history-recorder';
 import { CallEnded, type Held } from '../../held';
-import type { EitherWanted } from '../../../support/clients/either-client';
+import type { EitherWanted } from '../../../support/clients/lease-client';
 import { Servers } from './servers';
 import { pickSession } from './sessions';
 import { Silence } from './stream-session';

@@ -1,0 +1,125 @@
+import { BackgroundCommands } from '../../../src/flow/backoff';
+import type { SignsOfLife } from '../../../src/base/call';
+import { TimerQueue } from '../../../src/flow/timer-queue';
+import { CountedLeases } from '../../../src/leases/allowance';
+import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/lease';
+import { LeaseMeters } from '../../../src/leases/lease-meters';
+import { HeldLease, LATE_RELEASE_PAUSES } from '../../../src/leases/held-lease';
+import { Renewals } from '../../../src/leases/renewals';
+import type { LeaseOwner } from '../../../src/leases/lease-requests';
+import type { Granted } from '../../../src/leases/lease-store';
+import { ALICE, RecordedSink } from '../fake-call';
+import { FakeStore, grantedAt } from './fake-store';
+import { ManualClock, settled } from '../manual-clock';
+
+/** The longest delay of an entry of the timer queue (ms). */
+export const SLOT_MS = 10;
+
+export interface HeldLeaseSetting {
+  readonly ttlMs?: number;
+  /** Time between the receipt of the call and the grant. */
+  readonly waitedMs?: number;
+  readonly ageLimitAt?: number;
+  readonly granted?: Partial<Granted>;
+  /** The heartbeats of the client's session. */
+  readonly signs?: SignsOfLife;
+  /** The bucket of the fake store is the length of the name, modulo 4. */
+  readonly name?: string;
+  /** Another lease of the same server. Default: a server of its own. */
+  readonly beside?: HeldLeaseFixture;
+}
+
+/** A HeldLease directly after its grant, over a fake store. */
+export class HeldLeaseFixture {
+  readonly clock: ManualClock;
+  readonly store: FakeStore;
+  readonly timers: TimerQueue;
+  readonly renewals: Renewals;
+  readonly sink: RecordedSink;
+  readonly start: number;
+  /** The time from which the stream's offsets count. */
+  readonly receivedAt: number;
+  readonly ttlMs: number;
+  readonly meters = new LeaseMeters();
+  readonly lateReleases: BackgroundCommands;
+  readonly lease: HeldLease;
+  readonly defects: unknown[];
+  /** The leases that are no longer held. */
+  readonly forgotten: HeldLease[] = [];
+  /** 'OK' or the reason of the stream's error. Undefined while the stream is open. */
+  status: string | undefined;
+
+  constructor(setting: HeldLeaseSetting = {}) {
+    const { ttlMs = 30_000, waitedMs = 0, ageLimitAt = Infinity, name = 'hello', beside } = setting;
+    this.defects = beside?.defects ?? [];
+    this.clock = beside?.clock ?? new ManualClock(100_000);
+    this.store = beside?.store ?? new FakeStore(this.clock);
+    this.timers = beside?.timers ?? new TimerQueue(this.clock);
+    this.renewals = beside?.renewals ?? new Renewals(this.store, (error) => void this.defects.push(error));
+    this.sink = new RecordedSink(this.clock);
+    this.start = this.clock.now();
+    this.ttlMs = ttlMs;
+    this.receivedAt = this.start - waitedMs;
+    const onDefect = (error: unknown): void => void this.defects.push(error);
+    this.lateReleases = new BackgroundCommands(this.clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
+    const context = {
+      store: this.store,
+      clock: this.clock,
+      timers: this.timers,
+      lateReleases: this.lateReleases,
+      renewals: this.renewals,
+      countedLeases: new CountedLeases(this.clock, this.timers),
+      meters: this.meters,
+      forget: (lease: HeldLease) => {
+        this.renewals.delete(lease);
+        this.forgotten.push(lease);
+      },
+      onDefect,
+    };
+    const owner: LeaseOwner = {
+      send: (event) => this.sink.send(event),
+      hold: () => undefined,
+      end: (error) => (this.status = error?.reason ?? 'OK'),
+    };
+    const session = setting.signs && { speaker: '', signs: setting.signs, onGivenUp: () => undefined };
+    this.lease = new HeldLease(
+      {
+        context,
+        owner,
+        call: { identity: 'spiffe://example.org/alice', connection: {}, account: undefined, session },
+        resource: { service: 'lock', name },
+        ref: { requestId: ALICE, attach: 's1.1s' },
+        ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
+        since: 0,
+      },
+      grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
+    );
+  }
+
+  /** Time since the grant. */
+  get elapsed(): number {
+    return this.clock.now() - this.start;
+  }
+
+  /** The offset of an event as the stream's client gets the offset (ms). */
+  offsetOf({ end }: { readonly end: LeaseEnd }): number {
+    return expireOffsetMs(this.receivedAt, end);
+  }
+
+  /** Advances the clock to this time after the grant. */
+  async until(elapsedMs: number): Promise<void> {
+    await this.clock.advance(this.start + elapsedMs - this.clock.now());
+    await settled();
+  }
+
+  /** Answers the renewal in flight with a whole ttl, counted from its send. */
+  async renew(values: Partial<Granted> = {}): Promise<void> {
+    const sent = await this.store.next('renew');
+    await sent.answer(grantedAt(sent.at, { ttlMs: this.ttlMs, remainingMs: this.ttlMs, ...values }));
+  }
+
+  /** The send times of these commands, counted from the grant. */
+  sentAt(verb: 'renew' | 'release'): number[] {
+    return this.store.log.filter((entry) => entry.verb === verb).map(({ at }) => at - this.start);
+  }
+}
