@@ -23,6 +23,8 @@ module.exports = {
   moduleNameMapper: { '^@holdfast/client$': '<rootDir>/clients/typescript/index.ts' },
   // The files in dist/ have the same module names as their sources.
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  // Compiles each module once for all test files of a worker.
+  runtime: '<rootDir>/test/support/jest-runtime.cjs',
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.cjs'],
   // Long enough for a machine with busy cores. On an idle machine most tests take less than a second.
