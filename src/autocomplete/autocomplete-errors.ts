@@ -1,11 +1,5 @@
-import { HoldfastError, StoreFailure, type Reason } from '../base/errors';
-import {
-  outcomeUnknown,
-  storeFull,
-  storeOverloaded,
-  storeUnavailable,
-  unconfirmed,
-} from '../base/store-state';
+import { HoldfastError, type Reason, type StoreFailure } from '../base/errors';
+import { outcomeUnknown, storeFull, translated } from '../base/store-state';
 import type { EntryAmount, Writer } from './quota/amount';
 import type { Missing } from './entry-store';
 import { quotaExceeded } from '../base/accounts';
@@ -149,20 +143,16 @@ const NOTHING_DONE: readonly Reason[] = ['STORE_UNAVAILABLE', 'OVERLOADED'];
 
 /** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */
 export function translateStoreFailure(error: unknown, subject: string, advice = REPEAT): unknown {
-  if (!(error instanceof StoreFailure)) return error;
-  if (error.kind === 'unconfirmed') return unconfirmed(subject);
-  if (error.kind === 'full') {
+  const whenFull = `${advice} when the store has room`;
+  const unknown = ({ kind }: StoreFailure): HoldfastError => {
     // A command may take several steps, and an earlier step may have been carried out.
-    const effect = error.carriedOut === 'no' ? 'nothing was done' : 'not all was done';
-    return storeFull(`${effect} for ${subject}`, `${advice} when the store has room`);
-  }
-  if (error.carriedOut === 'no') {
-    return error.kind === 'overloaded' ? storeOverloaded(subject) : storeUnavailable(subject);
-  }
-  return outcomeUnknown(
-    `the request for ${subject} may have been carried out, completely or in part`,
-    advice,
-  );
+    if (kind === 'full') return storeFull(`not all was done for ${subject}`, whenFull);
+    return outcomeUnknown(
+      `the request for ${subject} may have been carried out, completely or in part`,
+      advice,
+    );
+  };
+  return translated(error, { subject, unknown, whenFull });
 }
 
 /**
@@ -180,11 +170,9 @@ export async function stateAfterChange<T>(state: Promise<T>, subject: string, ad
 
 /** As `answerOf`, for a read. A failed read has changed nothing, even if the store has run the command. */
 export function readOf<T>(work: Promise<T>, subject: string): Promise<T> {
-  const reading = work.catch((error: unknown) => {
-    if (!(error instanceof StoreFailure)) throw error;
-    throw new StoreFailure('no', error.kind, { cause: error });
+  return work.catch((error: unknown) => {
+    throw translated(error, { subject, whenFull: `${REPEAT} when the store has room` });
   });
-  return answerOf(reading, subject);
 }
 
 /** Resolves to the result of a store command. Rejects with the caller's error. */

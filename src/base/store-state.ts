@@ -3,17 +3,19 @@ import { roundedTimeSpan } from './text';
 
 /** The errors for a `StoreFailure`. All products and the transport share these texts. */
 
-/** `subject`: the affected name. Undefined: the call names no resource. */
-export function storeUnavailable(subject?: string): HoldfastError {
-  const effect = subject === undefined ? 'nothing was done' : `nothing was done for ${subject}`;
-  return new HoldfastError('STORE_UNAVAILABLE', `the store does not take commands: ${effect}; try again`);
+function nothingDone(subject: string | undefined): string {
+  return subject === undefined ? 'nothing was done' : `nothing was done for ${subject}`;
 }
 
-export function storeOverloaded(subject?: string): HoldfastError {
-  const effect = subject === undefined ? 'nothing was done' : `nothing was done for ${subject}`;
+function storeUnavailable(subject: string | undefined): HoldfastError {
+  const text = `the store does not take commands: ${nothingDone(subject)}; try again`;
+  return new HoldfastError('STORE_UNAVAILABLE', text);
+}
+
+function storeOverloaded(subject: string | undefined): HoldfastError {
   return new HoldfastError(
     'OVERLOADED',
-    `the store has too much work to answer in time: ${effect}; try again later, with fewer calls at a time`,
+    `the store has too much work to answer in time: ${nothingDone(subject)}; try again later, with fewer calls at a time`,
   );
 }
 
@@ -31,7 +33,7 @@ export function storeFull(effect: string, advice: string): HoldfastError {
 }
 
 /** The error for a change that the master of the store has, and that the replicas may not have. */
-export function unconfirmed(subject: string): HoldfastError {
+function unconfirmed(subject: string): HoldfastError {
   return new HoldfastError(
     'OUTCOME_UNKNOWN',
     `the store has carried out the request for ${subject}, but its replicas have not confirmed the change: a failover of the store may undo the change; repeat the call`,
@@ -43,6 +45,28 @@ export function outcomeUnknown(effect: string, advice: string, requestId?: strin
   return new HoldfastError('OUTCOME_UNKNOWN', `the store did not answer: ${effect}; ${advice}`, {
     metadata: requestId === undefined ? {} : { request_id: requestId },
   });
+}
+
+/** What an error says of the work that failed. */
+export interface FailedWork {
+  /** The affected name. Undefined: the call names no resource. */
+  readonly subject?: string | undefined;
+  /** The error if the work may have been carried out. Undefined: the work has no effect, so nothing was done then. */
+  readonly unknown?: ((failure: StoreFailure) => HoldfastError) | undefined;
+  /** The caller's next step if the store is out of memory. Undefined: the work needs no memory. */
+  readonly whenFull?: string | undefined;
+}
+
+/** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */
+export function translated(failure: unknown, { subject, unknown, whenFull }: FailedWork): unknown {
+  if (!(failure instanceof StoreFailure)) return failure;
+  const { carriedOut, kind, retryAfterMs } = failure;
+  if (kind === 'unconfirmed') return unconfirmed(subject ?? 'this call');
+  if (carriedOut === 'unknown' && unknown !== undefined) return unknown(failure);
+  if (kind === 'overloaded') return storeOverloaded(subject);
+  if (kind === 'quarantined') return grantsPaused(subject ?? 'all names', retryAfterMs ?? 0);
+  if (kind === 'full' && whenFull !== undefined) return storeFull(nothingDone(subject), whenFull);
+  return storeUnavailable(subject);
 }
 
 /** The ports to the store as a whole: its health, and the operations for an operator. */
@@ -89,16 +113,13 @@ export async function endQuarantine(operations: StoreOperations): Promise<EndedQ
   try {
     quarantine = await operations.endQuarantine();
   } catch (error) {
-    throw error instanceof StoreFailure ? notEnded(error) : error;
+    if (error instanceof StoreFailure && error.kind === 'unconfirmed') {
+      throw unconfirmed('the end of the quarantine');
+    }
+    const unknown = () => outcomeUnknown('the quarantine may have ended', 'repeat the call');
+    throw translated(error, { unknown });
   }
   return { quarantine, risk: quarantine ? riskOf(quarantine) : '' };
-}
-
-function notEnded({ carriedOut, kind }: StoreFailure): HoldfastError {
-  if (kind === 'unconfirmed') return unconfirmed('the end of the quarantine');
-  return carriedOut === 'unknown'
-    ? outcomeUnknown('the quarantine may have ended', 'repeat the call')
-    : storeUnavailable();
 }
 
 function riskOf({ remainingMs }: Quarantine): string {

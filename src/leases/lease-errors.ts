@@ -1,12 +1,5 @@
 import { HoldfastError, StoreFailure } from '../base/errors';
-import {
-  grantsPaused,
-  outcomeUnknown,
-  storeFull,
-  storeOverloaded,
-  storeUnavailable,
-  unconfirmed,
-} from '../base/store-state';
+import { grantsPaused, outcomeUnknown, translated } from '../base/store-state';
 import { roundedTimeSpan, timeSpan } from '../base/text';
 import type { HolderView, LossCause, Resource, Service } from './lease';
 import type { QueueSnapshot } from './lease-store';
@@ -276,22 +269,18 @@ export function translateStoreFailure(
   repeat: Repeat,
   requestId?: string,
 ): unknown {
-  if (!(error instanceof StoreFailure)) return error;
   const subject = resourceText(resource);
-  if (error.kind === 'unconfirmed') return unconfirmed(subject);
-  if (repeat !== 'read' && error.carriedOut === 'unknown') return notAnswered(resource, repeat, requestId);
-  if (error.kind === 'overloaded') return storeOverloaded(subject);
-  if (repeat === 'read') return storeUnavailable(subject);
-  if (error.kind === 'quarantined') return quarantined(resource, error.retryAfterMs ?? 0);
-  if (error.kind === 'unavailable') return storeUnavailable(subject);
-  return storeFull(`nothing was done for ${subject}`, 'renewals and releases still work');
+  if (repeat === 'read') return translated(error, { subject });
+  return translated(error, {
+    subject,
+    unknown: () => notAnswered(resource, repeat, requestId),
+    whenFull: 'renewals and releases still work',
+  });
 }
 
 /** The error of a list for a store failure. Any other error is a defect and is returned unchanged. */
 export function translateListFailure(error: unknown, service: Service): unknown {
-  if (!(error instanceof StoreFailure)) return error;
-  const subject = `the list of ${service}s`;
-  return error.kind === 'overloaded' ? storeOverloaded(subject) : storeUnavailable(subject);
+  return translated(error, { subject: `the list of ${service}s` });
 }
 
 /** Resolves to the result of a store command. Rejects with the caller's error. */

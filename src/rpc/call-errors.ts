@@ -11,14 +11,7 @@ import {
 import { Status } from '../../generated/typescript/google/rpc/status';
 import { type FieldViolation, HoldfastError, type Reason, StoreFailure } from '../base/errors';
 import type { Log } from '../base/meters';
-import {
-  grantsPaused,
-  outcomeUnknown,
-  storeFull,
-  storeOverloaded,
-  storeUnavailable,
-  unconfirmed,
-} from '../base/store-state';
+import { outcomeUnknown, translated } from '../base/store-state';
 import { msToDuration, serializer } from './wire';
 
 const encodeStatus = serializer(Status);
@@ -199,7 +192,7 @@ function toHoldfastError(error: unknown, method: string, log: Log, caller: Logge
   if (error instanceof StoreFailure) {
     // The engine should have translated this error, because the engine knows the resource's name.
     log.warn({ err: error, method }, 'store failure reached the transport');
-    return fromStoreFailure(error);
+    return translated(error, ANY_CALL) as HoldfastError;
   }
   const errorId = randomUUID();
   log.error({ err: error, method, errorId, ...caller() }, 'call failed');
@@ -208,15 +201,10 @@ function toHoldfastError(error: unknown, method: string, log: Log, caller: Logge
   });
 }
 
-function fromStoreFailure({ carriedOut, kind, retryAfterMs }: StoreFailure): HoldfastError {
-  if (kind === 'unconfirmed') return unconfirmed('this call');
-  if (carriedOut === 'unknown')
-    return outcomeUnknown('the call may have been carried out', 'repeat the call');
-  if (kind === 'quarantined') return grantsPaused('all names', retryAfterMs ?? 0);
-  if (kind === 'overloaded') return storeOverloaded();
-  if (kind === 'full') return storeFull('nothing was done', 'try again when the store has room');
-  return storeUnavailable();
-}
+const ANY_CALL = {
+  unknown: () => outcomeUnknown('the call may have been carried out', 'repeat the call'),
+  whenFull: 'try again when the store has room',
+};
 
 /** The status of a call that fails with this error. */
 export function statusOf(error: HoldfastError): CallStatus {

@@ -1,5 +1,5 @@
-import { noSuchDictionary, stateAfterChange } from '../../../src/autocomplete/autocomplete-errors';
-import { storeOverloaded, storeUnavailable } from '../../../src/base/store-state';
+import { noSuchDictionary, readOf, stateAfterChange } from '../../../src/autocomplete/autocomplete-errors';
+import { StoreFailure } from '../../../src/base/errors';
 
 describe('the state of a dictionary after a change', () => {
   it('is the state that was read', async () => {
@@ -7,10 +7,11 @@ describe('the state of a dictionary after a change', () => {
   });
 
   it.each([
-    ['the store is overloaded', storeOverloaded('dictionary "a"')],
-    ['the store does not answer', storeUnavailable('dictionary "a"')],
-  ])('is unknown if %s, because the change was made', async (_, error) => {
-    const state = stateAfterChange(Promise.reject(error), 'dictionary "a"', 'import again');
+    ['the store is overloaded', new StoreFailure('no', 'overloaded')],
+    ['the store does not answer', new StoreFailure('no', 'unavailable')],
+  ])('is unknown if %s, because the change was made', async (_, failure) => {
+    const read = readOf(Promise.reject(failure), 'dictionary "a"');
+    const state = stateAfterChange(read, 'dictionary "a"', 'import again');
     await expect(state).rejects.toMatchObject({
       reason: 'OUTCOME_UNKNOWN',
       message: expect.stringMatching(/the change of dictionary "a" was made.*import again/) as string,
