@@ -1,28 +1,6 @@
 import type { Account, Quotas } from './accounts';
 import type { CallerUse } from './callers';
 
-/** The session that a command's call belongs to. */
-export interface CallSession {
-  /** `<client process>/<session number>.<command id>`. The scripts compare the commands of one client process by these numbers. */
-  readonly speaker: string;
-  readonly signs: SignsOfLife;
-  /**
-   * Runs `listener` once when the client cancels the command. The client still waits for the outcome. After the
-   * cancellation of a gRPC call, no client waits.
-   */
-  onGivenUp(listener: () => void): void;
-}
-
-/** The signs that a client lives: the heartbeats of its session. */
-export interface SignsOfLife {
-  /** The last sign (ms, monotonic clock). */
-  readonly lastAt: number;
-  /** No lease is renewed after this time without a sign (ms). */
-  readonly timeoutMs: number;
-  /** Runs `listener` once at the next sign. */
-  onNext(listener: () => void): void;
-}
-
 /** The engine's view of a gRPC call. The transport implements this interface. */
 export interface Call {
   /** Monotonic time at which the handler of this call started (ms). Every `expire_offset` counts from this time. */
@@ -43,8 +21,6 @@ export interface Call {
   readonly hidesHolders: boolean;
   /** The W3C trace context of the caller. Undefined: the caller has sent none that is valid. Read from the headers at each use. */
   readonly traceparent?: string | undefined;
-  /** The session that the call belongs to. Undefined: the call is a gRPC call of its own. */
-  readonly session?: CallSession | undefined;
   /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */
   readonly transportRetry: boolean;
   /** True: the client has cancelled the call or is gone, so no answer reaches the client. */

@@ -6,6 +6,7 @@ import type { TimedWork, TimerEntry, TimerQueue } from '../flow/timer-queue';
 import { latestEnd, type Resource } from './lease';
 import { resourceText, tooManyWaiting } from './lease-errors';
 import type { AcquireRequest } from './lease-requests';
+import type { Life } from './life';
 
 /**
  * Limits the waiting unary calls of each connection. gRPC ends a connection that cancels too many calls at the same
@@ -49,14 +50,13 @@ export class WaitAllowance {
    */
   constructor(
     private readonly calls: WaitingCalls,
-    private readonly call: Call,
+    private readonly life: Life,
     private readonly hasTime: boolean,
-    stream: boolean,
   ) {
-    const { account, connection } = call;
+    const { account, connection } = life.call;
     this.hasAccountPlace = hasTime && (account?.mayWait ?? true);
-    this.isCountedForConnection = this.hasAccountPlace && !stream && calls.tryAdd(connection);
-    this.hasConnectionPlace = stream || this.isCountedForConnection;
+    this.isCountedForConnection = this.hasAccountPlace && !life.holds && calls.tryAdd(connection);
+    this.hasConnectionPlace = life.holds || this.isCountedForConnection;
     this.mayWait = this.hasAccountPlace && this.hasConnectionPlace;
     if (this.mayWait && account !== undefined) account.waiterCount += 1;
   }
@@ -64,7 +64,7 @@ export class WaitAllowance {
   /** The error if only a limit forbids the wait. */
   limitError(resource: Resource): Error | undefined {
     if (!this.hasTime || this.mayWait) return undefined;
-    const { account } = this.call;
+    const { account } = this.life.call;
     return account !== undefined && !this.hasAccountPlace
       ? account.tooManyWaiters(resourceText(resource))
       : tooManyWaiting(resource, this.calls.maxCount);
@@ -72,7 +72,7 @@ export class WaitAllowance {
 
   /** Call this once, when the call ends. */
   close(): void {
-    const { account, connection } = this.call;
+    const { account, connection } = this.life.call;
     if (this.isCountedForConnection) this.calls.remove(connection);
     if (this.mayWait && account !== undefined) account.waiterCount -= 1;
   }
@@ -196,26 +196,13 @@ export interface WaitEnd {
 }
 
 /** The end of a wait: the earliest of the request's wait_timeout, the call's deadline and the age limit. */
-export function waitEnd(call: Call, request: AcquireRequest, ageLimitAt: number): WaitEnd {
+export function waitEnd(life: Life, request: AcquireRequest): WaitEnd {
+  const { call } = life;
+  const ageLimitAt = life.ageLimitAt(request.ttlMs);
   const byRequest = call.receivedAt + (request.waitTimeoutMs ?? Infinity);
   const byDeadline = call.receivedAt + answerWithinMs(call.timeoutMs);
   const at = Math.min(ageLimitAt, byRequest, byDeadline);
   return { at, byAge: at === ageLimitAt && at < Infinity };
-}
-
-/** The longest age of a stream or a wait, in ttls. */
-const MAX_AGE_TTLS = 200;
-const JITTER = 0.1;
-
-/**
- * The time at which a stream or a wait must end, so that clock drift does not add up (docs/design/leases.md, rule 1).
- * The server's clock is exact enough for this limit: the lease continues after the limit, and the client's deadline
- * comes from the offset alone. `random` is at least 0 and below 1. Without jitter, all streams of a server would end
- * together. A session has no age limit, because its offsets count from its latest heartbeat.
- */
-export function ageLimitAt(call: Call, ttlMs: number, maxAgeMs: number, random: number): number {
-  if (call.session !== undefined) return Infinity;
-  return call.receivedAt + Math.min(maxAgeMs, MAX_AGE_TTLS * ttlMs) * (1 - JITTER * random);
 }
 
 /** When the client gives up the call (ms, monotonic clock). Undefined: never. */

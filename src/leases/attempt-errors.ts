@@ -1,19 +1,17 @@
-import type { Call } from '../base/call';
 import { HoldfastError } from '../base/errors';
 import { roundedTimeSpan, timeSpan } from '../base/text';
 import type { WaitEnd } from './allowance';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
+import type { Life } from './life';
 import type { AcquireReply, ClaimReply, Granted, LeaseWanted, QueueSnapshot, Waiting } from './lease-store';
 
 /** The facts that decide the error of an acquire without a grant. */
 export interface AttemptFacts {
-  readonly call: Call;
+  readonly life: Life;
   readonly resource: Resource;
   readonly wanted: LeaseWanted;
   readonly end: WaitEnd;
-  /** True: a hold stream. Its wait ends with REATTACH at the age limit, a unary wait with CONTENDED. */
-  readonly stream: boolean;
   /** True: the call has given back a grant that came too late for its ttl. */
   readonly hasReturnedGrant: boolean;
 }
@@ -23,12 +21,12 @@ export type WaitEnding = 'draining' | 'ended' | 'given-up';
 
 /** The error for a reply that ends the acquire. */
 export function refusal(
-  { call, resource, wanted }: AttemptFacts,
+  { life, resource, wanted }: AttemptFacts,
   reply: Exclude<AcquireReply | ClaimReply, Granted | Waiting>,
 ): HoldfastError {
   switch (reply.kind) {
     case 'refused':
-      return errors.contended(resource, reply.snapshot, 0, call);
+      return errors.contended(resource, reply.snapshot, 0, life.call);
     case 'mismatch':
       return errors.requestMismatch(resource, wanted.clientRequestId, reply.field);
     case 'queue-full':
@@ -46,7 +44,7 @@ export function refusal(
 
 /** The error for a wait that ended without a grant. The store has confirmed the withdrawal. */
 export function notGranted(
-  { call, resource, wanted, end, stream, hasReturnedGrant }: AttemptFacts,
+  { life, resource, wanted, end, hasReturnedGrant }: AttemptFacts,
   ending: WaitEnding,
   snapshot: QueueSnapshot,
   now: number,
@@ -59,11 +57,12 @@ export function notGranted(
     if (limit === undefined) return errors.noSuchSemaphore(resource);
     if (limit > 0 && wanted.permits > limit) return errors.neverFits(resource, wanted.permits, limit);
   }
-  if (stream && end.byAge) return errors.reattach(resource);
-  const waitedMs = now - call.receivedAt;
+  if (life.holds && end.byAge) return errors.reattach(resource);
+  const { receivedAt, hidesHolders } = life.call;
+  const waitedMs = now - receivedAt;
   return hasReturnedGrant && snapshot.usedCount === 0
     ? grantedTooLate(resource, snapshot, wanted.ttlMs, waitedMs)
-    : errors.contended(resource, snapshot, waitedMs, { byAge: end.byAge, hidesHolders: call.hidesHolders });
+    : errors.contended(resource, snapshot, waitedMs, { byAge: end.byAge, hidesHolders });
 }
 
 /**
@@ -72,14 +71,14 @@ export function notGranted(
  * QUARANTINED as a confirmation that nothing is held: the store may keep an offer or a grant of the request.
  */
 export function notWithdrawn(
-  { resource, wanted, end, stream }: AttemptFacts,
+  { life, resource, wanted, end }: AttemptFacts,
   ending: WaitEnding,
   error: unknown,
 ): unknown {
   if (!errors.isQuarantined(error)) return error;
   if (ending === 'given-up') return errors.notAnswered(resource, 'request_id', wanted.clientRequestId);
   if (ending === 'draining') return errors.draining(wanted.clientRequestId);
-  return stream && end.byAge ? errors.reattach(resource) : error;
+  return life.holds && end.byAge ? errors.reattach(resource) : error;
 }
 
 /** The error for a call that may only try once. The grant came after its offset had passed, and was given back. */

@@ -1,4 +1,3 @@
-import type { Call } from '../base/call';
 import { HoldfastError, StoreFailure } from '../base/errors';
 import {
   answeredTooLate,
@@ -13,6 +12,7 @@ import { WaitAllowance, type WaitEnd } from './allowance';
 import { hasOffsetPassed, requestKey, type Resource } from './lease';
 import * as errors from './lease-errors';
 import { withWanted, type LeaseContext } from './lease-context';
+import type { Life } from './life';
 import type { AcquireReply, ClaimReply, Finished, Granted, LeaseWanted, WithdrawReply } from './lease-store';
 import type { TimerEntry } from '../flow/timer-queue';
 import { type Signal, Waiter } from './wait-queue';
@@ -87,24 +87,23 @@ export class AcquireAttempt implements AttemptFacts {
 
   constructor(
     private readonly context: LeaseContext,
-    readonly call: Call,
+    readonly life: Life,
     readonly resource: Resource,
     readonly wanted: LeaseWanted,
     readonly end: WaitEnd,
-    /** True: a hold stream. A stream takes over the lease that its request holds already. */
-    readonly stream: boolean,
     private readonly onPosition: ((waiter: Waiter) => void) | undefined,
   ) {}
 
   /** Resolves to a grant that still has time left. Rejects with the caller's error. */
   async run(): Promise<Granted> {
-    const { context, call, resource, wanted } = this;
+    const { context, life, resource, wanted } = this;
+    const { call } = life;
     const { account } = call;
     if (context.isDraining) throw errors.draining();
     const key = requestKey(resource, wanted.requestId);
     const isCounted = account !== undefined && context.countedLeases.request(account, key);
     const hasTime = this.end.at > context.clock.now();
-    this.allowance = new WaitAllowance(context.waitingCalls, call, hasTime, this.stream);
+    this.allowance = new WaitAllowance(context.waitingCalls, life, hasTime);
     context.attempts.set(wanted.attach, this);
     try {
       while (this.state !== 'granted') this.state = await this.next(this.state);
@@ -134,14 +133,14 @@ export class AcquireAttempt implements AttemptFacts {
     if (this.state !== 'asking' && this.state !== 'waiting') return;
     if (grant.fencingToken <= this.returnedToken) return;
     // The command of the grant may be older than this call. The store granted after the acquire of this call.
-    this.direct = { ...grant, sentAt: Math.max(grant.sentAt, this.call.receivedAt) };
+    this.direct = { ...grant, sentAt: Math.max(grant.sentAt, this.life.call.receivedAt) };
     if (this.state === 'waiting') this.waiter.raise('granted');
   }
 
   private meter(): void {
-    const { context, resource, call } = this;
+    const { context, resource, life } = this;
     const meters = context.meters[resource.service];
-    meters.grantMs.add(context.clock.now() - call.receivedAt);
+    meters.grantMs.add(context.clock.now() - life.call.receivedAt);
     if (this.endTimer !== undefined) meters.handOverCount += 1;
   }
 
@@ -161,10 +160,10 @@ export class AcquireAttempt implements AttemptFacts {
   }
 
   private async ask(): Promise<State> {
-    const { context, resource, wanted, onPosition } = this;
+    const { context, life, resource, wanted, onPosition } = this;
     const { limits } = context;
     const { mayWait } = this.allowance;
-    const options = { wait: mayWait, takeOver: this.stream, maxWaiters: limits.maxWaitersPerName };
+    const options = { wait: mayWait, takeOver: life.holds, maxWaiters: limits.maxWaitersPerName };
     const askedAt = context.moments.next();
     let reply: AcquireReply;
     try {
@@ -273,12 +272,12 @@ export class AcquireAttempt implements AttemptFacts {
 
   /** Takes the grant of a reply. The next state depends on whether the offset of the grant has passed. */
   private receive(granted: Granted, state: GrantingState): State {
-    const { context, call, resource } = this;
-    if (call.cancelled) {
+    const { context, life, resource } = this;
+    if (life.call.cancelled) {
       this.giveBackLater();
       throw callCancelled();
     }
-    if (hasOffsetPassed(call, granted, context.clock.now())) {
+    if (hasOffsetPassed(life.offsetsFrom, granted, context.clock.now())) {
       this.late = { fencingToken: granted.fencingToken, state };
       return 'returning';
     }
@@ -353,11 +352,12 @@ export class AcquireAttempt implements AttemptFacts {
   }
 
   private startWaiting(): State {
-    const { context, call, end, waiter } = this;
+    const { context, life, end, waiter } = this;
+    const { call } = life;
     this.enqueue();
     if (call.caller !== undefined) call.caller.waiterCount += 1;
     call.onCancelled(() => waiter.raise('cancelled'));
-    call.session?.onGivenUp(() => waiter.raise('given-up'));
+    life.onGivenUp(() => waiter.raise('given-up'));
     this.endTimer = context.timers.at(end.at, () => waiter.raise('ended'));
     if (this.direct) waiter.raise('granted');
     return 'waiting';
@@ -373,11 +373,11 @@ export class AcquireAttempt implements AttemptFacts {
     this.allowance.close();
     if (this.endTimer === undefined) return;
     this.endTimer.cancel();
-    const { caller } = this.call;
+    const { caller } = this.life.call;
     if (caller !== undefined) caller.waiterCount -= 1;
     const { queue } = this.context;
     // A hint that came with the grant may be about the lease: an operator may have revoked the lease.
-    if (this.stream && this.state === 'granted' && this.waiter.isRaised('recheck')) {
+    if (this.life.holds && this.state === 'granted' && this.waiter.isRaised('recheck')) {
       queue.keepEarlyHint(this.resource, this.wanted.requestId);
     }
     queue.remove(this.waiter);

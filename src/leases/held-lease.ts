@@ -1,4 +1,3 @@
-import type { Call, SignsOfLife } from '../base/call';
 import type { Clock } from '../base/clock';
 import { reportDefect, type HoldfastError } from '../base/errors';
 import type { BackgroundCommands, Pauses } from '../flow/backoff';
@@ -7,7 +6,8 @@ import { confirmedEnd, latestEnd, type LeaseEnd, type LossCause, requestKey, typ
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { LeaseId } from './lease-id';
 import type { LeaseMeters, LeaseObserver, ServiceMeters } from './lease-meters';
-import type { CallRef, Granted, LeaseToRenew, LeaseStore, Renewed, RenewReply } from './lease-store';
+import type { Life } from './life';
+import type { Granted, LeaseToRenew, LeaseStore, Renewed, RenewReply } from './lease-store';
 import type { RenewableLease, RenewalInFlight, Renewals } from './renewals';
 import type { LeaseOwner, OwnedLease } from './lease-requests';
 import type { TimedWork, TimerEntry, TimerQueue } from '../flow/timer-queue';
@@ -37,13 +37,11 @@ export interface HeldLeaseContext {
 export interface HeldLeaseOptions {
   readonly context: HeldLeaseContext;
   readonly owner: LeaseOwner;
-  /** The call that has brought the lease: a stream, or a command of a session. */
-  readonly call: Pick<Call, 'identity' | 'connection' | 'account' | 'caller' | 'session' | 'traceparent'>;
+  /** Of the call that has brought the lease. */
+  readonly life: Life;
   readonly resource: Resource;
-  readonly ref: CallRef;
-  /** The time at which the stream must end with REATTACH (ms). */
-  readonly ageLimitAt: number;
-  /** When this server learned that `ref` speaks for the lease (wait-queue.ts). */
+  readonly requestId: string;
+  /** When this server learned that `life` speaks for the lease (wait-queue.ts). */
   readonly since: number;
 }
 
@@ -82,8 +80,8 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   private renewal: RenewalInFlight | undefined;
   /** True: the last renewal has failed. */
   private failing = false;
-  /** True: the client was silent when the renewal was due, and the lease is renewed after the next sign of life. */
-  private awaitsSign = false;
+  /** True: the client was silent when the renewal was due, and the lease is renewed after the next heartbeat. */
+  private awaitsHeartbeat = false;
   /** True: the lease is renewed with a command of its own. */
   private isAlone = false;
   /** True: a hint came during a renewal. The renewal may have run before the change that the hint reports. */
@@ -93,13 +91,15 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   private ended = false;
   private isReleasing = false;
   private timer: TimerEntry | undefined;
+  /** The time at which the stream must end with REATTACH (ms). */
+  private readonly ageLimitAt: number;
 
   constructor(
     private readonly options: HeldLeaseOptions,
     granted: Granted,
   ) {
-    const { context, resource, ref } = options;
-    this.key = requestKey(resource, ref.requestId);
+    const { context, life, resource, requestId } = options;
+    this.key = requestKey(resource, requestId);
     this.bucket = context.store.bucketOf(resource.name);
     this.secret = granted.secret;
     this.fencingToken = granted.fencingToken;
@@ -108,6 +108,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.confirmed = { sentAt: granted.sentAt, remainingMs: granted.remainingMs };
     this.confirmedEnd = confirmedEnd(granted);
     this.believedUntil = latestEnd(context.clock.now(), granted.remainingMs);
+    this.ageLimitAt = life.ageLimitAt(granted.ttlMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
     this.meters.heldCount += 1;
     context.renewals.add(this);
@@ -119,13 +120,13 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   get id(): LeaseId {
-    const { resource, ref } = this.options;
-    return { resource, requestId: ref.requestId, secret: this.secret };
+    const { resource, requestId } = this.options;
+    return { resource, requestId, secret: this.secret };
   }
 
   get toRenew(): LeaseToRenew {
-    const { resource, ref, call } = this.options;
-    const { requestId, attach } = ref;
+    const { resource, requestId, life } = this.options;
+    const { attach, call } = life;
     return { resource, requestId, attach, secret: this.secret, identity: call.identity };
   }
 
@@ -152,7 +153,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
 
   /** Renews once more, then ends the stream. A session itself ends all its leases, when the client has moved them. */
   drain(): void {
-    if (this.signs === undefined) this.close(draining());
+    if (this.options.life.kind === 'stream') this.close(draining());
   }
 
   /**
@@ -160,7 +161,8 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
    * would renew it for ever. A caller without the secret or the identity of the lease changes nothing.
    */
   releaseAsked(secret: string, identity: string): void {
-    if (this.signs !== undefined && secret === this.secret && identity === this.options.call.identity) {
+    const { kind, call } = this.options.life;
+    if (kind === 'session' && secret === this.secret && identity === call.identity) {
       this.isReleasing = true;
     }
   }
@@ -179,16 +181,11 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   revokeHeld(): void {
     if (this.ended) return;
     this.lose('revoked', true);
-    const { context, resource, ref, call } = this.options;
-    const target = { kind: 'lease', requestId: ref.requestId, fencingToken: this.fencingToken } as const;
-    const command = { target, force: false, after: undefined, caller: call.connection };
+    const { context, resource, requestId, life } = this.options;
+    const target = { kind: 'lease', requestId, fencingToken: this.fencingToken } as const;
+    const command = { target, force: false, after: undefined, caller: life.call.connection };
     const until = context.clock.now() + this.ttlMs;
     context.lateReleases.run(() => context.store.revoke(resource, command), until);
-  }
-
-  /** The heartbeats of the client's session. Undefined: the lease is renewed while its stream is open. */
-  private get signs(): SignsOfLife | undefined {
-    return this.options.call.session?.signs;
   }
 
   private get meters(): ServiceMeters {
@@ -224,31 +221,27 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     if (this.ended) return;
     if (now >= this.confirmedEnd)
       return this.lose(this.failing || this.renewal ? 'store-unavailable' : 'expired');
-    if (now >= this.options.ageLimitAt && !this.closingError)
-      return this.close(reattach(this.options.resource));
+    if (now >= this.ageLimitAt && !this.closingError) return this.close(reattach(this.options.resource));
     if (this.renewal && !this.renewal.reported && now >= this.overdueAt(this.renewal)) {
       this.renewal.reported = true;
       this.reportFailure(now);
     }
     if (now >= this.nextRenewalAt) {
-      if (this.isSilent(now)) this.renewAtNextSign();
+      if (this.isSilent(now)) this.renewAtNextHeartbeat();
       else return this.renew(now);
     }
     this.schedule();
   }
 
-  /** No heartbeat has arrived for the timeout or the ttl, whichever is less, so the client may have vanished. */
   private isSilent(now: number): boolean {
-    const { signs } = this;
-    if (signs === undefined) return false;
-    return now - Math.max(signs.lastAt, this.grantedAt) >= Math.min(signs.timeoutMs, this.ttlMs);
+    return this.options.life.isSilent(now, this.grantedAt, this.ttlMs);
   }
 
-  private renewAtNextSign(): void {
+  private renewAtNextHeartbeat(): void {
     this.renewAt = Infinity;
-    this.awaitsSign = true;
-    this.signs?.onNext(() => {
-      this.awaitsSign = false;
+    this.awaitsHeartbeat = true;
+    this.options.life.onNextHeartbeat(() => {
+      this.awaitsHeartbeat = false;
       if (this.ended) return;
       if (this.renewal === undefined) this.renewAt = this.clock.now();
       // Does not renew now: the renewals of ten thousand leases in one turn of the event loop take 140 ms.
@@ -257,16 +250,15 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private schedule(): void {
-    const { context, ageLimitAt } = this.options;
     this.timer?.cancel();
     const overdueAt = this.renewal && !this.renewal.reported ? this.overdueAt(this.renewal) : Infinity;
     const time = Math.min(
       this.confirmedEnd,
       this.nextRenewalAt,
       overdueAt,
-      this.closingError ? Infinity : ageLimitAt,
+      this.closingError ? Infinity : this.ageLimitAt,
     );
-    this.timer = context.timers.at(time, this);
+    this.timer = this.options.context.timers.at(time, this);
   }
 
   mayRenewEarly(now: number): boolean {
@@ -293,7 +285,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private renew(now: number): void {
-    const { context, resource, call } = this.options;
+    const { context, resource, life } = this.options;
     if (!this.isAlone && context.renewals.renewTogether(this, now)) return;
     const { requestId, secret, attach, identity } = this.toRenew;
     const stream = { attach, takeOver: false };
@@ -303,7 +295,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
       identity,
       ttlMs: undefined,
       stream,
-      caller: call.connection,
+      caller: life.call.connection,
       patientUntil: this.confirmedEnd,
     };
     const renewal = this.beginRenewal(now);
@@ -347,7 +339,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private handleRenewed(reply: Renewed): void {
-    const { context, owner, call } = this.options;
+    const { context, owner, life } = this.options;
     this.meters.slackMs.add(this.confirmedEnd - this.clock.now());
     const newTtlMs = reply.ttlMs === this.ttlMs ? undefined : reply.ttlMs;
     this.ttlMs = reply.ttlMs;
@@ -355,7 +347,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.isAlone = this.recheckAgain;
     context.renewals.add(this);
     this.believedUntil = Math.max(this.believedUntil, latestEnd(this.clock.now(), reply.remainingMs));
-    context.countedLeases.lives(call, this.key, reply.remainingMs);
+    context.countedLeases.lives(life.call, this.key, reply.remainingMs);
     const end = confirmedEnd(reply);
     if (end > this.confirmedEnd) {
       this.confirmedEnd = end;
@@ -388,21 +380,21 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
 
   private endReleased(): void {
     this.meters.holdMs.add(this.clock.now() - this.grantedAt);
-    const { context, owner, call, resource } = this.options;
+    const { context, owner, life, resource } = this.options;
     owner.send({ kind: 'released' });
-    context.observer?.released(call, resource.service);
+    context.observer?.released(life.call, resource.service);
     this.end(undefined);
   }
 
   private lose(cause: LossCause, byStore = false): void {
     // A silence counts only if the server noticed it before the end: after a stall of the server, each client seems
     // to be silent.
-    const counted = cause === 'expired' && this.awaitsSign ? 'client-silent' : cause;
+    const counted = cause === 'expired' && this.awaitsHeartbeat ? 'client-silent' : cause;
     this.meters.lost[counted] += 1;
     this.meters.holdMs.add(this.clock.now() - this.grantedAt);
-    const { context, owner, call, resource } = this.options;
+    const { context, owner, life, resource } = this.options;
     owner.send({ kind: 'lost', cause });
-    context.observer?.lost(call, resource.service, counted);
+    context.observer?.lost(life.call, resource.service, counted);
     this.end(leaseLost(resource, cause));
     if (!byStore) this.releaseLate();
   }
@@ -412,8 +404,8 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
    * reached the client. A server that closes earlier leaves the lease to its end.
    */
   private releaseLate(): void {
-    const { context, resource, ref, call } = this.options;
-    const { requestId, attach } = ref;
+    const { context, resource, requestId, life } = this.options;
+    const { attach, call } = life;
     const command = { requestId, secret: this.secret, identity: call.identity, afterLoss: { attach } };
     const at = this.believedUntil;
     context.lateReleases.runAt(at, () => context.store.release(resource, command), at + this.ttlMs);

@@ -1,4 +1,4 @@
-import type { Call, StreamCall } from '../base/call';
+import type { StreamCall } from '../base/call';
 import { HoldfastError, StoreFailure } from '../base/errors';
 import { AcquireAttempt } from './attempt';
 import { waitEnd } from './allowance';
@@ -16,13 +16,16 @@ import { HeldLease, type HeldLeaseContext } from './held-lease';
 import * as errors from './lease-errors';
 import { speaksLater, type Waiter } from './wait-queue';
 import type { LeaseContext } from './lease-context';
-import type { CallRef, Granted, RenewReply } from './lease-store';
+import type { Granted, RenewReply } from './lease-store';
+import type { Life } from './life';
 import { Renewals } from './renewals';
 import type { AcquireRequest, HoldSink, HoldStart, LeaseOwner, OwnedLease } from './lease-requests';
 
 const POSITION_INTERVAL_MS = 2000;
 
-interface KeptRef extends CallRef {
+/** The lease that a call keeps. */
+interface KeptRef {
+  readonly requestId: string;
   /** Set by an acquire: the request id that the client has sent. */
   readonly clientRequestId?: string;
   /** Set by an attach: the `lease_id` that the client has sent. */
@@ -106,7 +109,7 @@ export class HoldStreams {
     this.openCount += 1;
     try {
       const owner = new StreamOwner(call, sink);
-      await this.take(call, service, start, owner);
+      await this.take(this.context.lives.streamLife(call), service, start, owner);
       await owner.done;
     } finally {
       this.openCount -= 1;
@@ -118,10 +121,10 @@ export class HoldStreams {
    * Gets a lease for an owner. Resolves when the owner holds the lease, or when the client is gone. Rejects with the
    * error for the owner if there is no lease for the owner.
    */
-  async take(call: Call, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
+  async take(life: Life, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
     if (this.context.isDraining) throw errors.draining();
-    if (start.kind === 'acquire') await this.acquire(call, service, start.request, owner);
-    else await this.attach(call, service, start.leaseId, owner);
+    if (start.kind === 'acquire') await this.acquire(life, service, start.request, owner);
+    else await this.attach(life, service, start.leaseId, owner);
   }
 
   /** A call has asked for the release of the request's lease. */
@@ -154,22 +157,22 @@ export class HoldStreams {
   }
 
   private async acquire(
-    call: Call,
+    life: Life,
     service: Service,
     request: AcquireRequest & { requestId: string },
     owner: LeaseOwner,
   ): Promise<void> {
     const { context } = this;
     const resource = { service, name: request.name };
-    const wanted = context.wanted(call, resource, request, true);
-    const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
-    const onPosition = this.positionReporter(call, service, wanted.clientRequestId, owner);
-    const attempt = new AcquireAttempt(context, call, resource, wanted, end, true, onPosition);
+    const wanted = context.wanted(life, resource, request);
+    const end = waitEnd(life, request);
+    const onPosition = this.positionReporter(life, service, wanted.clientRequestId, owner);
+    const attempt = new AcquireAttempt(context, life, resource, wanted, end, onPosition);
     const granted = await attempt.run();
     const { confirmedAt } = attempt;
     const giveBack = (): void => context.withdrawals.giveBackLater(resource, wanted);
     try {
-      if (!(await this.keep(call, resource, wanted, { granted, confirmedAt }, owner))) giveBack();
+      if (!(await this.keep(life, resource, wanted, { granted, confirmedAt }, owner))) giveBack();
     } catch (error) {
       if (error instanceof HoldfastError && error.reason === 'OUTCOME_UNKNOWN') giveBack();
       throw error;
@@ -178,7 +181,7 @@ export class HoldStreams {
 
   /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
   private positionReporter(
-    call: Call,
+    { call }: Life,
     service: Service,
     requestId: string,
     sink: HoldSink,
@@ -201,16 +204,16 @@ export class HoldStreams {
     };
   }
 
-  private async attach(call: Call, service: Service, leaseId: string, owner: LeaseOwner): Promise<void> {
+  private async attach(life: Life, service: Service, leaseId: string, owner: LeaseOwner): Promise<void> {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const ref = { requestId, attach: context.newAttach(call, true), leaseId };
+    const ref = { requestId, leaseId };
     const arrived = this.arrive(requestKey(resource, requestId));
     try {
-      const confirmed = await this.renew(call, resource, ref, secret, true);
+      const confirmed = await this.renew(life, resource, ref, secret, true);
       // An acquire counts its lease itself.
-      context.countedLeases.lives(call, requestKey(resource, requestId), confirmed.granted.remainingMs);
-      await this.keep(call, resource, ref, confirmed, owner);
+      context.countedLeases.lives(life.call, requestKey(resource, requestId), confirmed.granted.remainingMs);
+      await this.keep(life, resource, ref, confirmed, owner);
     } finally {
       arrived();
     }
@@ -229,14 +232,15 @@ export class HoldStreams {
 
   /** Renews the lease for a call that takes the lease over, or that speaks for the lease already. */
   private async renew(
-    call: Call,
+    life: Life,
     resource: Resource,
     ref: KeptRef,
     secret: string,
     takeOver: boolean,
   ): Promise<Confirmed> {
     const { store, clock, moments } = this.context;
-    const { requestId, attach, leaseId, clientRequestId = knownRequestId(call, requestId) } = ref;
+    const { call, attach } = life;
+    const { requestId, leaseId, clientRequestId = knownRequestId(call, requestId) } = ref;
     const stream = { attach, takeOver };
     const { identity, connection: caller } = call;
     const repeatedBy = leaseId === undefined ? 'request_id' : 'lease_id';
@@ -251,7 +255,7 @@ export class HoldStreams {
       });
     if (granted.kind !== 'granted') throw notHeld(resource, ref, granted);
     // A lease is never reported after its offset has passed. The client may ask again.
-    if (hasOffsetPassed(call, granted, clock.now())) throw notAnswered();
+    if (hasOffsetPassed(life.offsetsFrom, granted, clock.now())) throw notAnswered();
     return { granted, confirmedAt };
   }
 
@@ -261,21 +265,22 @@ export class HoldStreams {
    * client is told anything. Returns false if the client is gone.
    */
   private async keep(
-    call: Call,
+    life: Life,
     resource: Resource,
     ref: KeptRef,
     confirmed: Confirmed,
     owner: LeaseOwner,
   ): Promise<boolean> {
     const key = requestKey(resource, ref.requestId);
+    const { call } = life;
     let { granted, confirmedAt } = confirmed;
     const arrived = this.arrive(key);
     try {
       while (!call.cancelled && !speaksLater(confirmedAt, this.held.get(key))) {
-        ({ granted, confirmedAt } = await this.renew(call, resource, ref, granted.secret, false));
+        ({ granted, confirmedAt } = await this.renew(life, resource, ref, granted.secret, false));
       }
       if (call.cancelled) return false;
-      this.begin(call, resource, ref, granted, owner);
+      this.begin(life, resource, ref, granted, owner);
       return true;
     } finally {
       arrived();
@@ -283,21 +288,19 @@ export class HoldStreams {
   }
 
   private begin(
-    call: Call,
+    life: Life,
     resource: Resource,
-    { requestId, attach, clientRequestId, leaseId }: KeptRef,
+    { requestId, clientRequestId, leaseId }: KeptRef,
     granted: Granted,
     owner: LeaseOwner,
   ): void {
     const { context } = this;
     const lease = grantedLease(resource, { requestId, clientRequestId, leaseId }, granted);
     owner.send({ kind: 'granted', lease });
-    context.observer?.granted(call, resource.service, call.receivedAt);
-    const ageLimitAt = context.ageLimitAt(call, granted.ttlMs);
-    const ref = { requestId, attach };
+    context.observer?.granted(life.call, resource.service, life.call.receivedAt);
     const since = context.moments.next();
     const held = new HeldLease(
-      { context: this.heldContext, owner, call, resource, ref, ageLimitAt, since },
+      { context: this.heldContext, owner, life, resource, requestId, since },
       granted,
     );
     this.held.get(held.key)?.supersede();

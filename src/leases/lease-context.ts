@@ -1,8 +1,7 @@
-import type { Call } from '../base/call';
 import type { Clock } from '../base/clock';
 import type { Identities } from '../base/identities';
 import { BackgroundCommands } from '../flow/backoff';
-import { ageLimitAt, callDeadline, CountedLeases, WaitingCalls } from './allowance';
+import { callDeadline, CountedLeases, WaitingCalls } from './allowance';
 import { LATE_RELEASE_PAUSES } from './held-lease';
 import { LeaseMeters, type LeaseObserver } from './lease-meters';
 import { type Limits, LOCK_LIMIT, type Mode, type Resource } from './lease';
@@ -10,6 +9,7 @@ import { Moments, WaitQueue } from './wait-queue';
 import type { CallRef, Granted, LeaseStore, LeaseWanted } from './lease-store';
 import type { AcquireRequest } from './lease-requests';
 import { storedRequestId } from './lease-id';
+import { type Life, Lives } from './life';
 import { TimerQueue } from '../flow/timer-queue';
 import { BoundedSteps, Withdrawals } from './withdrawals';
 
@@ -18,7 +18,7 @@ export interface LeaseOptions {
   readonly clock: Clock;
   readonly identities: Identities;
   readonly limits: Limits;
-  /** Identifies this process among all servers of the store; contains no dot. */
+  /** As in Lives. */
   readonly serverId: string;
   /** Receives the defects of background work. */
   readonly onDefect: (error: unknown) => void;
@@ -44,6 +44,7 @@ export class LeaseContext {
   readonly withdrawals: Withdrawals;
   /** The releases of leases that a stream of this server has lost. */
   readonly lateReleases: BackgroundCommands;
+  readonly lives: Lives;
   readonly waitingCalls: WaitingCalls;
   readonly countedLeases: CountedLeases;
   readonly meters = new LeaseMeters();
@@ -51,8 +52,6 @@ export class LeaseContext {
   readonly attempts = new Map<string, GrantTaker>();
   isDraining = false;
   private readonly identities: Identities;
-  private readonly serverId: string;
-  private attachCount = 0;
 
   constructor({ store, clock, identities, limits, serverId, onDefect, observer }: LeaseOptions) {
     this.store = store;
@@ -67,8 +66,8 @@ export class LeaseContext {
     this.lateReleases = new BackgroundCommands(clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
     this.waitingCalls = new WaitingCalls(limits.maxWaitingCallsPerConnection);
     this.countedLeases = new CountedLeases(clock, this.timers);
+    this.lives = new Lives(serverId, limits.maxStreamAgeMs, () => identities.random());
     this.identities = identities;
-    this.serverId = serverId;
   }
 
   /** Ends the work in the background, before the store is closed. */
@@ -88,14 +87,14 @@ export class LeaseContext {
     else this.withdrawals.returnUnheard(resource, call, grant);
   }
 
-  wanted(call: Call, resource: Resource, request: AcquireRequest, stream: boolean): LeaseWanted {
+  wanted({ call, attach }: Life, resource: Resource, request: AcquireRequest): LeaseWanted {
     const isLock = resource.service === 'lock';
     const clientRequestId = request.requestId ?? this.identities.requestId();
     return {
       requestId: storedRequestId(call.identity, clientRequestId),
       clientRequestId,
       identity: call.identity,
-      attach: this.newAttach(call, stream),
+      attach,
       secret: this.identities.secret(),
       permits: isLock ? lockPermits(request.mode) : request.permitCount,
       mode: request.mode,
@@ -106,20 +105,6 @@ export class LeaseContext {
       caller: call.connection,
       sendBefore: callDeadline(call),
     };
-  }
-
-  /**
-   * Returns an attach value that is unique among the calls of all servers. The scripts read its beginning (the server
-   * id), its session, and its end ("s" for a stream).
-   */
-  newAttach({ session }: Call, stream: boolean): string {
-    this.attachCount += 1;
-    const speaker = session === undefined ? '' : `/${session.speaker}`;
-    return `${this.serverId}.${this.attachCount}${speaker}${stream ? 's' : ''}`;
-  }
-
-  ageLimitAt(call: Call, ttlMs: number): number {
-    return ageLimitAt(call, ttlMs, this.limits.maxStreamAgeMs, this.identities.random());
   }
 }
 

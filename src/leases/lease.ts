@@ -1,5 +1,3 @@
-import type { Call } from '../base/call';
-
 /**
  * The clocks of a client, a server and the store may differ in rate by this much (500 ppm). On a worse clock, or on a
  * suspended host, only the fencing token protects.
@@ -41,16 +39,8 @@ export function latestEnd(repliedAt: number, remainingMs: number): number {
   return repliedAt + remainingMs * (1 + DRIFT);
 }
 
-/**
- * Whether the offset of a lease has passed. Such a lease must not be reported any more. In a session
- * drift does not add up during a long wait, because the offsets count from the latest heartbeat.
- */
-export function hasOffsetPassed(
-  { receivedAt, session }: Pick<Call, 'receivedAt' | 'session'>,
-  end: LeaseEnd,
-  now: number,
-): boolean {
-  const from = session?.signs.lastAt ?? receivedAt;
+/** Whether the offset of a lease, counted from the time `from`, has passed. Such a lease must not be reported any more. */
+export function hasOffsetPassed(from: number, end: LeaseEnd, now: number): boolean {
   return from + expireOffsetMs(from, end) <= now;
 }
 

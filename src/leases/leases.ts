@@ -30,6 +30,7 @@ import type {
   WatchSink,
 } from './lease-requests';
 import type { RemoveCommand, RevokeCursor, RevokeReply, SetLimitCommand } from './lease-store';
+import type { SessionCall } from './life';
 import { ResourceLists } from './resource-lists';
 import { Watches } from './watches';
 
@@ -144,11 +145,12 @@ export class Leases implements LeaseEngine {
     if (request.requestId === undefined && call.transportRetry) {
       throw errors.transportRetryWithoutId(resource);
     }
-    const wanted = context.wanted(call, resource, request, false);
-    const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
+    const life = context.lives.callLife(call);
+    const wanted = context.wanted(life, resource, request);
+    const end = waitEnd(life, request);
     this.acquireCount += 1;
     try {
-      const granted = await new AcquireAttempt(context, call, resource, wanted, end, false, undefined).run();
+      const granted = await new AcquireAttempt(context, life, resource, wanted, end, undefined).run();
       return grantedLease(resource, wanted, granted);
     } finally {
       this.acquireCount -= 1;
@@ -227,8 +229,8 @@ export class Leases implements LeaseEngine {
    * Gets a lease for a command of a session. Resolves when the owner holds the lease, or when the client is gone. Rejects
    * with the error of the command. A session counts as one stream with all its leases.
    */
-  take(call: Call, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
-    return this.streams.take(call, service, start, owner);
+  take(call: SessionCall, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
+    return this.streams.take(this.context.lives.sessionLife(call), service, start, owner);
   }
 
   async inspect(call: Call, service: Service, name: string): Promise<ResourceView> {

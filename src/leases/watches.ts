@@ -236,10 +236,15 @@ export class Watches {
         const key = resourceKey(resource);
         if (reader.isEmpty && this.readers.get(key) === reader) this.readers.delete(key);
       };
-      const stream = new WatchStream(reader.sent, sink, this.context.ageLimitAt(call, Infinity), (error) => {
-        leave();
-        reject(error instanceof Error ? error : new Error(String(error)));
-      });
+      const stream = new WatchStream(
+        reader.sent,
+        sink,
+        this.context.lives.ageLimitAt(call, Infinity),
+        (error) => {
+          leave();
+          reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
       reader.add(stream);
       call.onCancelled(() => {
         leave();

@@ -1,11 +1,11 @@
 import type { Account, Quotas } from '../../base/accounts';
-import type { Call, CallSession, SignsOfLife } from '../../base/call';
+import type { Call } from '../../base/call';
 import type { CallerUse } from '../../base/callers';
 import type { HoldfastError } from '../../base/errors';
 import { WaitGivenUp } from '../attempt-errors';
 import type { HoldEvent, Service } from '../lease';
 import type { HoldStart, LeaseOwner, OwnedLease } from '../lease-requests';
-import type { SessionLeases } from '../life';
+import type { Heartbeats, SessionCall, SessionLeases } from '../life';
 import type { CommandRights, SessionEvent } from './session-requests';
 
 /** The parts that all commands of one session share. */
@@ -13,7 +13,7 @@ export interface CommandOrigin {
   /** The stream of the session. */
   readonly stream: Call;
   readonly speaker: string;
-  readonly signs: SignsOfLife;
+  readonly heartbeats: Heartbeats;
   /** True: the session has ended, so no event reaches the client. */
   readonly isOver: boolean;
 }
@@ -21,7 +21,7 @@ export interface CommandOrigin {
 const NOBODY: readonly (() => void)[] = [];
 
 /** One command of a session, in the form of a call for the engine of leases. */
-export class CommandCall implements Call, CallSession {
+export class CommandCall implements SessionCall {
   readonly timeoutMs = undefined;
   readonly transportRetry = false;
   /** Why a new policy has ended the wait. */
@@ -37,16 +37,12 @@ export class CommandCall implements Call, CallSession {
     readonly receivedAt: number,
   ) {}
 
-  get session(): CallSession {
-    return this;
-  }
-
   get speaker(): string {
     return `${this.origin.speaker}.${this.commandId}`;
   }
 
-  get signs(): SignsOfLife {
-    return this.origin.signs;
+  get heartbeats(): Heartbeats {
+    return this.origin.heartbeats;
   }
 
   get connection(): object {

@@ -106,10 +106,6 @@ export class Session implements CommandOrigin, CommandSession {
     return this.options.stream;
   }
 
-  get signs(): Heartbeats {
-    return this.heartbeats;
-  }
-
   get isOver(): boolean {
     return this.isEnded;
   }

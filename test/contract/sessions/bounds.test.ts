@@ -49,7 +49,7 @@ test('a release, an attach and a cancel begin beside ten thousand acquires witho
   }
   expect(one.engine.takes).toHaveLength(10_000);
   const waiting = one.engine.takes[0];
-  waiting?.call.session?.onGivenUp(() => void waiting.fail(new WaitGivenUp()));
+  waiting?.call.onGivenUp(() => void waiting.fail(new WaitGivenUp()));
   const first = await one.run(lock('refused'), release(held), anyLease, cancel(held + 1));
   expect(one.kinds(first)).toEqual(['QUOTA_EXCEEDED']);
   expect(one.kinds(first + 1)).toEqual(['released']);

@@ -90,7 +90,7 @@ test('an unknown kind of command is answered with NOT_IMPLEMENTED', async () => 
 test('a cancelled acquire ends once, with the answer of the engine', async () => {
   const first = await one.run(lock('a'));
   let isGivenUp = false;
-  one.engine.takes[0]?.call.session?.onGivenUp(() => (isGivenUp = true));
+  one.engine.takes[0]?.call.onGivenUp(() => (isGivenUp = true));
   await one.run(cancel(first), cancel(first));
   expect([isGivenUp, one.kinds(first)]).toEqual([true, []]);
   await one.engine.takes[0]?.fail(new WaitGivenUp());

@@ -1,14 +1,13 @@
-import type { Call } from '../../../src/base/call';
 import type { LeaseEnd } from '../../../src/leases/lease';
 import type { HoldStart, LeaseOwner, OwnedLease, ReleaseResult } from '../../../src/leases/lease-requests';
-import type { SessionLeases } from '../../../src/leases/life';
+import type { SessionCall, SessionLeases } from '../../../src/leases/life';
 import { ALICE } from '../../support/fake-call';
 import { settled } from '../../support/manual-clock';
 import { someLease } from '../fake-engines';
 
 /** A command that the engine of leases has got from a session. */
 export interface Taken {
-  readonly call: Call;
+  readonly call: SessionCall;
   readonly start: HoldStart;
   readonly owner: LeaseOwner;
   /** The command gets its lease. */
@@ -25,7 +24,7 @@ export class FakeSessionLeases implements SessionLeases {
   abandonedCount = 0;
   released: Promise<ReleaseResult> = Promise.resolve({ released: true, lossCause: undefined });
 
-  take(call: Call, _service: unknown, start: HoldStart, owner: LeaseOwner): Promise<void> {
+  take(call: SessionCall, _service: unknown, start: HoldStart, owner: LeaseOwner): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error): Promise<void> => {
         reject(error);

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { confirmedEnd, expireOffsetMs, hasOffsetPassed } from '../../../src/leases/lease';
+import { Heartbeats, Lives } from '../../../src/leases/life';
+import { FakeCall } from '../../support/fake-call';
+import { ManualClock } from '../../support/manual-clock';
 
 const RHO = 0.0005;
 const DAY_MS = 86_400_000;
@@ -81,9 +84,12 @@ describe('expireOffsetMs and confirmedEnd', () => {
 test('a grant to a session after a long wait is judged from the latest heartbeat, so drift does not add up', () => {
   const hour = 3_600_000;
   const end = { sentAt: hour, remainingMs: 1000 };
-  const signs = { lastAt: hour - 5000, timeoutMs: 15_000, onNext: () => undefined };
-  const session = { speaker: 'client/1.1', signs, onGivenUp: () => undefined };
-  expect(hasOffsetPassed({ receivedAt: 0 }, end, hour + 10)).toBe(true);
-  expect(hasOffsetPassed({ receivedAt: 0, session }, end, hour + 10)).toBe(false);
-  expect(hasOffsetPassed({ receivedAt: 0, session }, end, hour + 1000)).toBe(true);
+  const lives = new Lives('s1', Infinity, () => 0);
+  const call = new FakeCall(new ManualClock(0));
+  const heartbeats = new Heartbeats(1, hour - 5000, 15_000);
+  const command = Object.assign(call, { speaker: 'client/1.1', heartbeats, onGivenUp: () => undefined });
+  expect(hasOffsetPassed(lives.callLife(call).offsetsFrom, end, hour + 10)).toBe(true);
+  const { offsetsFrom } = lives.sessionLife(command);
+  expect(hasOffsetPassed(offsetsFrom, end, hour + 10)).toBe(false);
+  expect(hasOffsetPassed(offsetsFrom, end, hour + 1000)).toBe(true);
 });

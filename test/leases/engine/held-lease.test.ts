@@ -464,8 +464,8 @@ describe('HeldLease', () => {
 
   describe('in a session', () => {
     const fixtureWith = (ttlMs: number) => {
-      const signs = new Heartbeats(1, 100_000, 15_000);
-      return { signs, held: new HeldLeaseFixture({ ttlMs, signs }) };
+      const heartbeats = new Heartbeats(1, 100_000, 15_000);
+      return { heartbeats, held: new HeldLeaseFixture({ ttlMs, heartbeats }) };
     };
 
     it.each([
@@ -474,8 +474,8 @@ describe('HeldLease', () => {
     ])(
       'with a ttl of %i ms is renewed for %i ms after the last heartbeat, and again after the next one',
       async (ttlMs, silenceMs) => {
-        const { signs, held } = fixtureWith(ttlMs);
-        signs.receive(2, held.start + 1000);
+        const { heartbeats, held } = fixtureWith(ttlMs);
+        heartbeats.receive(2, held.start + 1000);
         const interval = Math.min(ttlMs / 3, 10_000);
         let last = 0;
         for (let at = interval; at < 1000 + silenceMs; at += interval) {
@@ -485,15 +485,15 @@ describe('HeldLease', () => {
         }
         await held.until(last + ttlMs - interval);
         expect(held.store.inFlight).toEqual([]);
-        signs.receive(3, held.clock.now());
+        heartbeats.receive(3, held.clock.now());
         await held.clock.advance(SLOT_MS);
         expect(held.store.inFlight).toHaveLength(1);
       },
     );
 
     it('is renewed without a heartbeat for a while after its grant', async () => {
-      const signs = new Heartbeats(1, 0, 15_000);
-      const held = new HeldLeaseFixture({ ttlMs: 30_000, signs });
+      const heartbeats = new Heartbeats(1, 0, 15_000);
+      const held = new HeldLeaseFixture({ ttlMs: 30_000, heartbeats });
       await held.until(10_000);
       await held.renew();
       await held.until(20_000);
@@ -521,13 +521,13 @@ describe('HeldLease', () => {
     });
 
     it('counts as expired if its client was heard again before the server was suspended past the end', async () => {
-      const { signs, held } = fixtureWith(3000);
+      const { heartbeats, held } = fixtureWith(3000);
       await held.until(1000);
       await held.renew();
       await held.until(2000);
       await held.renew();
       await held.until(4000);
-      signs.receive(2, held.clock.now());
+      heartbeats.receive(2, held.clock.now());
       await held.clock.advance(SLOT_MS);
       await held.renew();
       await held.clock.jump(60_000);
@@ -535,14 +535,14 @@ describe('HeldLease', () => {
     });
 
     it('is not renewed after its holder has asked for its release, even if the answer is lost', async () => {
-      const { signs, held } = fixtureWith(30_000);
+      const { heartbeats, held } = fixtureWith(30_000);
       held.lease.releaseAsked('another secret', 'spiffe://example.org/alice');
       await held.until(10_000);
-      signs.receive(2, held.clock.now());
+      heartbeats.receive(2, held.clock.now());
       await held.renew();
       held.lease.releaseAsked('AAAAAAAAAAAAAAAAAAAAAA', 'spiffe://example.org/alice');
       held.lease.recheck();
-      signs.receive(3, held.clock.now());
+      heartbeats.receive(3, held.clock.now());
       await held.until(39_000);
       expect(held.sentAt('renew')).toEqual([10_000]);
     });

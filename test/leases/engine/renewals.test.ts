@@ -168,7 +168,7 @@ describe('a lease is not renewed early by the command of another lease', () => {
   });
 
   it('if its session is silent', async () => {
-    const [first, silent] = leasesOf([{}, { signs: new Heartbeats(1, 100_000, 9000) }]) as [
+    const [first, silent] = leasesOf([{}, { heartbeats: new Heartbeats(1, 100_000, 9000) }]) as [
       HeldLeaseFixture,
       HeldLeaseFixture,
     ];
@@ -178,7 +178,7 @@ describe('a lease is not renewed early by the command of another lease', () => {
   });
 
   it('after its release was asked for', async () => {
-    const [first, releasing] = leasesOf([{}, { signs: new Heartbeats(1, 100_000, 15_000) }]) as [
+    const [first, releasing] = leasesOf([{}, { heartbeats: new Heartbeats(1, 100_000, 15_000) }]) as [
       HeldLeaseFixture,
       HeldLeaseFixture,
     ];
@@ -252,8 +252,8 @@ describe('a lease that a common renewal does not change', () => {
   });
 
   it('is not renewed if its release was asked for while the command was in flight', async () => {
-    const signs = new Heartbeats(1, 100_000, 15_000);
-    const [first, second] = equalLeases(2, { signs }) as [HeldLeaseFixture, HeldLeaseFixture];
+    const heartbeats = new Heartbeats(1, 100_000, 15_000);
+    const [first, second] = equalLeases(2, { heartbeats }) as [HeldLeaseFixture, HeldLeaseFixture];
     await first.until(INTERVAL_MS);
     const sent = await first.store.next('renewMany');
     for (const { lease } of [first, second])

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../../src/base/errors';
 import type { LeaseOwner, OwnedLease } from '../../../src/leases/lease-requests';
 import { CommandCall, LeaseCommand } from '../../../src/leases/sessions/command';
-import type { SessionLeases } from '../../../src/leases/life';
+import { Heartbeats, type SessionLeases } from '../../../src/leases/life';
 import type { CommandRights, SessionEvent } from '../../../src/leases/sessions/session-requests';
 import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
@@ -21,13 +21,13 @@ class OneCommand {
   readonly command: LeaseCommand;
 
   constructor() {
-    const signs = { lastAt: 0, timeoutMs: 15_000, onNext: () => undefined };
+    const heartbeats = new Heartbeats(1, 0, 15_000);
     const rights: CommandRights = {
       hidesHolders: false,
       onNotAllowed: (listener) => (this.refuse = listener),
       close: () => void this.log.push('rights closed'),
     };
-    const origin = { stream: new FakeCall(this.clock), speaker: 'client/1', signs, isOver: false };
+    const origin = { stream: new FakeCall(this.clock), speaker: 'client/1', heartbeats, isOver: false };
     const call = new CommandCall(origin, 7, rights, 0);
     this.command = new LeaseCommand(this, 7, 'acquire', call);
     const engine: SessionLeases = {

@@ -1,14 +1,14 @@
 import { BackgroundCommands } from '../../../src/flow/backoff';
-import type { SignsOfLife } from '../../../src/base/call';
 import { TimerQueue } from '../../../src/flow/timer-queue';
 import { CountedLeases } from '../../../src/leases/allowance';
 import { expireOffsetMs, type LeaseEnd } from '../../../src/leases/lease';
 import { LeaseMeters } from '../../../src/leases/lease-meters';
 import { HeldLease, LATE_RELEASE_PAUSES } from '../../../src/leases/held-lease';
+import { type Heartbeats, Lives } from '../../../src/leases/life';
 import { Renewals } from '../../../src/leases/renewals';
 import type { LeaseOwner } from '../../../src/leases/lease-requests';
 import type { Granted } from '../../../src/leases/lease-store';
-import { ALICE, RecordedSink } from '../fake-call';
+import { ALICE, FakeCall, RecordedSink } from '../fake-call';
 import { FakeStore, grantedAt } from './fake-store';
 import { ManualClock, settled } from '../manual-clock';
 
@@ -21,8 +21,8 @@ export interface HeldLeaseSetting {
   readonly waitedMs?: number;
   readonly ageLimitAt?: number;
   readonly granted?: Partial<Granted>;
-  /** The heartbeats of the client's session. */
-  readonly signs?: SignsOfLife;
+  /** Of the client's session. Default: a hold stream. */
+  readonly heartbeats?: Heartbeats;
   /** The bucket of the fake store is the length of the name, modulo 4. */
   readonly name?: string;
   /** Another lease of the same server. Default: a server of its own. */
@@ -50,7 +50,7 @@ export class HeldLeaseFixture {
   status: string | undefined;
 
   constructor(setting: HeldLeaseSetting = {}) {
-    const { ttlMs = 30_000, waitedMs = 0, ageLimitAt = Infinity, name = 'hello', beside } = setting;
+    const { ttlMs = 30_000, waitedMs = 0, name = 'hello', heartbeats, beside } = setting;
     this.defects = beside?.defects ?? [];
     this.clock = beside?.clock ?? new ManualClock(100_000);
     this.store = beside?.store ?? new FakeStore(this.clock);
@@ -81,15 +81,21 @@ export class HeldLeaseFixture {
       hold: () => undefined,
       end: (error) => (this.status = error?.reason ?? 'OK'),
     };
-    const session = setting.signs && { speaker: '', signs: setting.signs, onGivenUp: () => undefined };
+    const lives = new Lives('s1', Infinity, () => 0);
+    lives.ageLimitAt = () => setting.ageLimitAt ?? this.start + 1e9;
+    const call = new FakeCall(this.clock, { identity: 'spiffe://example.org/alice' });
+    const life = heartbeats
+      ? lives.sessionLife(
+          Object.assign(call, { speaker: 'client/1.1', heartbeats, onGivenUp: () => undefined }),
+        )
+      : lives.streamLife(call);
     this.lease = new HeldLease(
       {
         context,
         owner,
-        call: { identity: 'spiffe://example.org/alice', connection: {}, account: undefined, session },
+        life,
         resource: { service: 'lock', name },
-        ref: { requestId: ALICE, attach: 's1.1s' },
-        ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
+        requestId: ALICE,
         since: 0,
       },
       grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),

@@ -63,9 +63,9 @@ export class SessionServer {
   /** The attach value of the latest hold stream, which has just begun. */
   get lastAttach(): string {
     const { context } = this.engine.permits as unknown as {
-      readonly context: { readonly attachCount: number };
+      readonly context: { readonly lives: { readonly attachCount: number } };
     };
-    return `${this.id}.${context.attachCount}s`;
+    return `${this.id}.${context.lives.attachCount}s`;
   }
 
   call(): FakeCall {

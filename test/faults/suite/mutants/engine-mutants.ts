@@ -78,7 +78,7 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/leases/attempt.js',
-        find: 'sentAt: Math.max(grant.sentAt, this.call.receivedAt)',
+        find: 'sentAt: Math.max(grant.sentAt, this.life.call.receivedAt)',
         replace: 'sentAt: this.context.clock.now()',
       },
     ],

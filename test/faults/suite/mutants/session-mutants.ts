@@ -9,8 +9,8 @@ export const sessionMutants = {
     about: 'a session renews its leases although no heartbeat arrives',
     patches: [
       {
-        file: 'src/leases/held-lease.js',
-        find: 'return now - Math.max(signs.lastAt, this.grantedAt) >= Math.min(signs.timeoutMs, this.ttlMs);',
+        file: 'src/leases/life.js',
+        find: 'return now - Math.max(lastAt, grantedAt) >= Math.min(timeoutMs, ttlMs);',
         replace: 'return false;',
       },
     ],
