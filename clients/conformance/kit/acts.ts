@@ -42,7 +42,7 @@ export function sendResponse(session: ScriptedSession, store: Store, values: Val
     if (held) session.output.renewalFailed(numberOf(name), held);
   }
   for (const { name, cause } of ended as Values[])
-    session.endedEvent(numberOf(name), cause as string | number);
+    session.output.ended(numberOf(name), cause as string | number);
   for (const { name, ttl_ms: ttlMs } of renewals as Values[]) {
     // Also of a lease that has ended, because a client must ignore such a renewal.
     const held = store.granted.find((one) => one.wanted.name === name);

@@ -1,4 +1,4 @@
-import type { Holding } from '../server/store';
+import type { Holding } from '../server/resource';
 import type { Values } from './case-file';
 import type { Told } from './driver-process';
 import type { World } from './world';

@@ -1,5 +1,5 @@
 import type { Records } from '../server/records';
-import type { Holding } from '../server/store';
+import type { Holding } from '../server/resource';
 import type { Step } from './case-file';
 
 /** The servers of one case. */

@@ -1,9 +1,18 @@
 import type { SessionEvent } from '../../../generated/typescript/holdfast/v1/session_service';
 import { Timestamp } from '../../../generated/typescript/google/protobuf/timestamp';
 import { Holder } from '../../../generated/typescript/holdfast/v1/lease';
-import type { ScriptedSession } from './session';
-import type { StatusSpec } from './status-spec';
-import type { Holding, Place } from './store';
+import type { Holding, Place } from './resource';
+import type { SessionOutput } from './session-output';
+import { commandFailed, type StatusSpec } from './status-spec';
+
+/** What a command asks of its session. */
+export interface PlaceSession {
+  readonly clientId: string;
+  readonly number: number;
+  readonly output: SessionOutput;
+  /** A lease is held in this session now. */
+  heldHere(place: CommandPlace, held: Holding): void;
+}
 
 /** One command of a session, and its lease. */
 export class CommandPlace implements Place {
@@ -14,7 +23,7 @@ export class CommandPlace implements Place {
 
   constructor(
     readonly commandId: bigint,
-    private readonly session: ScriptedSession,
+    private readonly session: PlaceSession,
   ) {}
 
   get clientId(): string {
@@ -36,7 +45,7 @@ export class CommandPlace implements Place {
   }
 
   failed(status: StatusSpec): void {
-    if (!this.isMute) this.session.failedEvent(this.commandId, status);
+    this.send({ $case: 'failed', value: commandFailed(status) });
   }
 
   cancelled(): void {
@@ -44,7 +53,7 @@ export class CommandPlace implements Place {
   }
 
   ended(cause: string | number): void {
-    this.session.endedEvent(this.commandId, cause);
+    this.session.output.ended(this.commandId, cause);
   }
 
   send(event: NonNullable<SessionEvent['event']>): void {

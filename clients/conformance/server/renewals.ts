@@ -1,5 +1,5 @@
 import type { Behaviour } from './behaviour';
-import type { Holding } from './store';
+import type { Holding } from './resource';
 
 const LONGEST_PERIOD_MS = 10_000;
 

@@ -1,4 +1,4 @@
-import type { Holding, Waiting } from './store';
+import type { StatusSpec } from './status-spec';
 
 /** What an acquire asks for. */
 export interface Wanted {
@@ -14,6 +14,41 @@ export interface Wanted {
   readonly limit: number;
   readonly holderId: string;
   metadata: ReadonlyMap<string, string>;
+}
+
+/** Where a command waits or a lease is held: a command of a session. */
+export interface Place {
+  readonly clientId: string;
+  readonly sessionNumber: number;
+  queued(position: number, waiterCount: number, holder: Holding | undefined): void;
+  granted(holding: Holding): void;
+  failed(status: StatusSpec): void;
+  cancelled(): void;
+  /** The lease ends here. A number is a cause that the contract does not know. */
+  ended(cause: string | number): void;
+}
+
+export interface Holding {
+  readonly leaseId: string;
+  readonly token: bigint;
+  readonly resource: Resource;
+  readonly wanted: Wanted;
+  /** The session that speaks for the lease. Undefined for a stranger. */
+  place: Place | undefined;
+  /** The end of the lease (ms, monotonic clock). Infinity for a stranger. */
+  until: number;
+  revoked: boolean;
+  /** The latest deadline that a client may compute from all that it was told (ms, monotonic clock). */
+  believableUntil: number;
+  /** When the client was first told of the lease. Infinity: not yet. */
+  toldAt: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export interface Waiting {
+  readonly wanted: Wanted;
+  place: Place;
+  timer: NodeJS.Timeout | undefined;
 }
 
 /** One lock or semaphore. */

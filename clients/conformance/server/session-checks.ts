@@ -1,6 +1,6 @@
 import type { Wanted } from './resource';
 import type { Records } from './records';
-import type { Holding } from './store';
+import type { Holding } from './resource';
 
 /** A grant may be under way while the client opens its next session. */
 const UNDER_WAY_MS = 1000;

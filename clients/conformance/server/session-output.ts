@@ -4,12 +4,13 @@ import { LossCause } from '../../../generated/typescript/holdfast/v1/lease';
 import type { SessionEvent } from '../../../generated/typescript/holdfast/v1/session_service';
 import {
   OpenSessionResponse,
+  SessionEndCause,
   SessionStarted,
   type OpenSessionRequest,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import { msToDuration } from '../../../src/rpc/wire';
 import type { Behaviour } from './behaviour';
-import type { Holding } from './store';
+import type { Holding } from './resource';
 
 /** A response, with bytes of fields that the contract does not know. */
 export interface RawResponse {
@@ -101,8 +102,12 @@ export class SessionOutput {
   }
 
   /** A lease without a further renewal, because its end is queued. */
-  dropRenewal(number: bigint): void {
+  /** A number is a cause that the contract does not know. */
+  ended(number: bigint, cause: string | number): void {
     this.renewals.delete(number);
+    const known = SessionEndCause[`SESSION_END_CAUSE_${cause}` as keyof typeof SessionEndCause];
+    const value = { cause: typeof cause === 'number' ? (cause as SessionEndCause) : known };
+    this.event(() => ({ commandId: number, event: { $case: 'ended', value } }));
   }
 
   leaving(delayMs: number): void {

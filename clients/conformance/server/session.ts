@@ -1,18 +1,18 @@
-import {
-  SessionEndCause,
-  type OpenSessionRequest,
-  type SessionCommand,
+import type {
+  OpenSessionRequest,
+  SessionCommand,
 } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { Behaviour } from './behaviour';
-import { CommandPlace } from './command-place';
+import { CommandPlace, type PlaceSession } from './command-place';
 import { wantedLock, wantedPermits, type Defaults } from './fields';
 import type { Records } from './records';
 import { renewWhileHeld } from './renewals';
+import type { Holding } from './resource';
 import type { SessionChecks, SessionHistory } from './session-checks';
 import { SessionOutput, type SessionCall } from './session-output';
 import { LossCause } from '../../../generated/typescript/holdfast/v1/lease';
-import { commandFailed, serviceError, statusSpec, type StatusSpec } from './status-spec';
-import type { Holding, Store } from './store';
+import { serviceError, statusSpec, type StatusSpec } from './status-spec';
+import type { Store } from './store';
 import type { Act } from './takeovers';
 
 type Command = NonNullable<SessionCommand['command']>;
@@ -35,7 +35,7 @@ const SNAKE: Readonly<Record<Command['$case'], string>> = {
 };
 
 /** One session of the scripted server. */
-export class ScriptedSession {
+export class ScriptedSession implements PlaceSession {
   readonly output: SessionOutput;
   clientId = '';
   number = 0;
@@ -263,7 +263,6 @@ export class ScriptedSession {
     return held?.leaseId;
   }
 
-  /** Called by a place: a lease is held in this session now. */
   heldHere(place: CommandPlace, held: Holding): void {
     const { store, behaviour } = this.around;
     renewWhileHeld(held, behaviour, performance.now(), {
@@ -274,17 +273,6 @@ export class ScriptedSession {
         this.output.renewal(place.commandId, held);
       },
     });
-  }
-
-  failedEvent(commandId: bigint, status: StatusSpec): void {
-    this.output.event(() => ({ commandId, event: { $case: 'failed', value: commandFailed(status) } }));
-  }
-
-  endedEvent(commandId: bigint, cause: string | number): void {
-    this.output.dropRenewal(commandId);
-    const known = SessionEndCause[`SESSION_END_CAUSE_${cause}` as keyof typeof SessionEndCause];
-    const value = { cause: typeof cause === 'number' ? (cause as SessionEndCause) : known };
-    this.output.event(() => ({ commandId, event: { $case: 'ended', value } }));
   }
 
   private over(): void {

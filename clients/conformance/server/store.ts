@@ -1,41 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Resource, type Wanted } from './resource';
+import { Resource, type Holding, type Place, type Waiting, type Wanted } from './resource';
 import { statusSpec, type StatusSpec } from './status-spec';
-
-/** Where a command waits or a lease is held: a command of a session. */
-export interface Place {
-  readonly clientId: string;
-  readonly sessionNumber: number;
-  queued(position: number, waiterCount: number, holder: Holding | undefined): void;
-  granted(holding: Holding): void;
-  failed(status: StatusSpec): void;
-  cancelled(): void;
-  /** The lease ends here. A number is a cause that the contract does not know. */
-  ended(cause: string | number): void;
-}
-
-export interface Holding {
-  readonly leaseId: string;
-  readonly token: bigint;
-  readonly resource: Resource;
-  readonly wanted: Wanted;
-  /** The session that speaks for the lease. Undefined for a stranger. */
-  place: Place | undefined;
-  /** The end of the lease (ms, monotonic clock). Infinity for a stranger. */
-  until: number;
-  revoked: boolean;
-  /** The latest deadline that a client may compute from all that it was told (ms, monotonic clock). */
-  believableUntil: number;
-  /** When the client was first told of the lease. Infinity: not yet. */
-  toldAt: number;
-  timer: NodeJS.Timeout | undefined;
-}
-
-export interface Waiting {
-  readonly wanted: Wanted;
-  place: Place;
-  timer: NodeJS.Timeout | undefined;
-}
 
 export interface ReleaseAnswer {
   readonly released: boolean;

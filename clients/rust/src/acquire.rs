@@ -1,6 +1,5 @@
 //! Locks and permits before they are acquired.
 
-use std::collections::BTreeMap;
 use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,9 +33,7 @@ impl Request {
             name,
             ttl: None,
             wait: None,
-            max_hold: None,
-            metadata: BTreeMap::new(),
-            kept: BTreeMap::new(),
+            wishes: Default::default(),
             on_queued: None,
         };
         Request {
@@ -62,7 +59,7 @@ impl Request {
             if self.is_exact {
                 return Err(Failure::of_option("exact_limit", "needs limit").into());
             }
-            return self.session.acquire(self.acquire).await;
+            return Lease::acquire(&self.session, self.acquire).await;
         };
         if self.is_exact {
             return limits
@@ -70,7 +67,7 @@ impl Request {
                 .await;
         }
         let name = self.acquire.name.clone();
-        let lease = self.session.acquire(self.acquire).await?;
+        let lease = Lease::acquire(&self.session, self.acquire).await?;
         limits.compare_later(&name, limit);
         Ok(lease)
     }
@@ -105,13 +102,17 @@ macro_rules! request_methods {
         /// and this option catches work that hangs. Greater than 0, otherwise the lease is refused
         /// as an invalid request. Default: no bound.
         pub fn max_hold(mut self, time: Duration) -> Self {
-            self.0.acquire.max_hold = Some(time);
+            self.0.acquire.wishes.max_hold = Some(time);
             self
         }
 
         /// An entry of the metadata that others see beside the lease.
         pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-            self.0.acquire.metadata.insert(key.into(), value.into());
+            self.0
+                .acquire
+                .wishes
+                .metadata
+                .insert(key.into(), value.into());
             self
         }
 
@@ -195,10 +196,18 @@ impl Lock {
         Lock(Request::new(session, Kind::Lock(LockMode::Exclusive), name))
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.0.acquire.name
+    }
+
     /// An entry of the metadata that an update of the metadata keeps.
     pub(crate) fn kept_metadata(mut self, key: &str, value: String) -> Lock {
-        self.0.acquire.kept.insert(key.to_owned(), value.clone());
-        self.0.acquire.metadata.insert(key.to_owned(), value);
+        self.0
+            .acquire
+            .wishes
+            .kept
+            .insert(key.to_owned(), value.clone());
+        self.0.acquire.wishes.metadata.insert(key.to_owned(), value);
         self
     }
 

@@ -58,7 +58,7 @@ impl Holdfast {
 
     /// An election: the holder of the lock with this name is the leader.
     pub fn election(&self, name: impl Into<String>) -> Election {
-        Election::new(self.clone(), name.into())
+        Election::new(self.lock(name), self.calls.clone())
     }
 
     /// The latest choices of one user.
@@ -128,10 +128,6 @@ impl Holdfast {
     /// The number of leases that this process holds by this client.
     pub fn lease_count(&self) -> usize {
         self.session.lease_count()
-    }
-
-    pub(crate) fn calls(&self) -> &Arc<Calls> {
-        &self.calls
     }
 
     /// Ends all waits, and the belief in all leases: each lease is lost with the cause

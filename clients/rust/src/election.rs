@@ -9,8 +9,7 @@ use holdfast_proto::holdfast::v1::lock_service_client::LockServiceClient;
 use holdfast_proto::holdfast::v1::{GetLockRequest, Lock as LockMessage, WatchLockRequest};
 
 use crate::acquire::Lock;
-use crate::calls::{Limits, watch};
-use crate::client::Holdfast;
+use crate::calls::{Calls, Limits, watch};
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::lease::Lease;
@@ -32,18 +31,16 @@ pub struct Leader {
 }
 
 /// An election: the holder of the lock with this name is the leader.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Election {
-    client: Holdfast,
-    name: String,
     /// With the options of all campaigns.
     lock: Lock,
+    calls: Arc<Calls>,
 }
 
 impl Election {
-    pub(crate) fn new(client: Holdfast, name: String) -> Election {
-        let lock = client.lock(name.clone());
-        Election { client, name, lock }
+    pub(crate) fn new(lock: Lock, calls: Arc<Calls>) -> Election {
+        Election { lock, calls }
     }
 
     /// The time after which another process can lead if this one vanishes. Default: the server's, 30 s.
@@ -129,12 +126,13 @@ impl Election {
     /// [`Error::Unavailable`](crate::Error::Unavailable) if no server answers within 10 s.
     pub async fn leader(&self) -> Result<Option<Leader>> {
         let request = GetLockRequest {
-            name: self.name.clone(),
+            name: self.lock.name().to_owned(),
         };
-        let calls = self.client.calls();
-        let answer = calls.unary(Limits::default(), request, |channel, request| async move {
-            LockServiceClient::new(channel).get_lock(request).await
-        });
+        let answer = self
+            .calls
+            .unary(Limits::default(), request, |channel, request| async move {
+                LockServiceClient::new(channel).get_lock(request).await
+            });
         Ok(answer.await?.lock.and_then(leader_of))
     }
 
@@ -142,9 +140,9 @@ impl Election {
     /// an error: [`Error::Closed`](crate::Error::Closed) when the client is closed, or an error that a
     /// repetition does not help.
     pub fn observe(&self) -> impl Stream<Item = Result<Option<Leader>>> + Send + Unpin + use<> {
-        let calls = Arc::clone(self.client.calls());
+        let calls = self.calls.clone();
         let request = WatchLockRequest {
-            name: self.name.clone(),
+            name: self.lock.name().to_owned(),
         };
         let changes = watch(calls, request, |channel, request| async move {
             LockServiceClient::new(channel).watch_lock(request).await
@@ -160,6 +158,14 @@ impl Election {
             }
             std::future::ready(is_new)
         }))
+    }
+}
+
+impl std::fmt::Debug for Election {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Election")
+            .field("name", &self.lock.name())
+            .finish_non_exhaustive()
     }
 }
 

@@ -12,7 +12,8 @@ use prost::Message;
 use tonic::{Code, Status};
 
 use crate::clock;
-use crate::texts::own_names;
+use crate::numbers::MAX_TEXT_BYTES;
+use crate::server_texts::own_names;
 
 const DOMAIN: &str = "holdfast";
 const REASON_TRAILER: &str = "holdfast-reason";
@@ -198,6 +199,25 @@ impl Failure {
     pub fn violations(&self) -> &[FieldViolation] {
         &self.0.violations
     }
+}
+
+/// A failure if no message can have the text.
+pub(crate) fn check_text(field: &str, text: &str) -> Result<(), Failure> {
+    check_size(field, text.len())
+}
+
+/// A failure if no message can have the metadata.
+pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let sizes = metadata.iter().map(|(key, value)| key.len() + value.len());
+    check_size("metadata", sizes.sum())
+}
+
+fn check_size(field: &str, size: usize) -> Result<(), Failure> {
+    if size <= MAX_TEXT_BYTES {
+        return Ok(());
+    }
+    let text = format!("is {size} bytes; a message has at most {MAX_TEXT_BYTES}");
+    Err(Failure::of_option(field, &text))
 }
 
 /// None: the details come from somebody else, for example a proxy.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::loss::{LeaseLost, LossCause};
 use crate::numbers::RELEASE;
-use crate::session::{LeaseState, Released, SessionClient, Verdict};
+use crate::session::{Acquire, LeaseState, Released, SessionClient, Verdict};
 
 /// A held lock, or held permits. The client renews the lease in the background. Dropping the lease
 /// releases it in the background; [`release`](Lease::release) also waits for the answer.
@@ -21,6 +21,11 @@ pub struct Lease {
 }
 
 impl Lease {
+    /// Waits for a lease. Dropping the future gives the acquire up, and releases a late grant.
+    pub(crate) async fn acquire(client: &Arc<SessionClient>, acquire: Acquire) -> Result<Lease> {
+        Ok(Lease::new(client.acquire(acquire).await?, client.clone()))
+    }
+
     pub(crate) fn new(state: Arc<LeaseState>, client: Arc<SessionClient>) -> Lease {
         Lease {
             state,

@@ -16,8 +16,8 @@ mod numbers;
 mod options;
 mod pauses;
 mod run;
+mod server_texts;
 mod session;
-mod texts;
 
 pub use acquire::{Lock, Semaphore};
 pub use autocomplete::{

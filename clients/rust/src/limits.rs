@@ -55,7 +55,7 @@ impl SemaphoreLimits {
             .wait
             .map(|wait| wait.saturating_sub(begin.elapsed()));
         // Dropping the lease releases it.
-        let lease = session.acquire(acquire).await?;
+        let lease = Lease::acquire(session, acquire).await?;
         // Another client may have created the semaphore before this acquire.
         if !exists && !self.compare(&name, limit, CALL).await? {
             let text = format!("the semaphore {name:?} was deleted meanwhile");

@@ -12,9 +12,9 @@ use crate::connection::{
     Addresses, BearerToken, Connector, Servers, TokenSource, checked, refuse_token_without_tls,
 };
 use crate::error::Result;
+use crate::failure::{check_metadata, check_text};
 use crate::numbers::CONNECT;
 use crate::session::{EngineSettings, SessionClient};
-use crate::texts::{check_metadata, check_text};
 
 /// Options of a connection:
 ///

@@ -3,7 +3,7 @@ import { Belief } from '../../../clients/conformance/kit/belief';
 import { readCase } from '../../../clients/conformance/kit/case-file';
 import type { World } from '../../../clients/conformance/kit/world';
 import { isFailure, table } from '../../../clients/conformance/kit/report';
-import type { Holding } from '../../../clients/conformance/server/store';
+import type { Holding } from '../../../clients/conformance/server/resource';
 
 const READY = `console.log('{"ready":true,"language":"test","protocol":1}');`;
 const ON_LINE = `require('readline').createInterface({ input: process.stdin })`;

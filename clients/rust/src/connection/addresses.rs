@@ -1,5 +1,6 @@
 //! The addresses of servers.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The addresses of the servers of one store, each "host:port": a text, with commas between several
@@ -51,4 +52,13 @@ impl<T: AsRef<str>, const N: usize> From<[T; N]> for Addresses {
     fn from(list: [T; N]) -> Addresses {
         Addresses::from(list.as_slice())
     }
+}
+
+pub(super) fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.to_canonical().is_loopback())
 }

@@ -6,7 +6,6 @@ mod servers;
 mod tls;
 mod token;
 
-use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +20,12 @@ use crate::failure::Failure;
 use crate::numbers::{FIRST_ANSWER, TOKEN};
 
 pub use addresses::Addresses;
+use addresses::is_loopback;
 pub(crate) use servers::{Server, Servers, Turn, share_of_connect};
 #[cfg(feature = "tls")]
 pub use tls::TlsOptions;
+#[cfg(feature = "tls")]
+use tls::no_certificate;
 pub use token::BearerToken;
 pub(crate) use token::TokenSource;
 
@@ -170,17 +172,6 @@ fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
         .into()
 }
 
-/// A file may come later, as that of a token, so the client tries again.
-#[cfg(feature = "tls")]
-fn no_certificate(
-    text: impl Into<String>,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> Error {
-    Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
-        .with_source(error)
-        .into()
-}
-
 /// A token must not cross a network without TLS, where others can read and use the token. A loopback
 /// address is no network.
 pub(crate) fn refuse_token_without_tls(addresses: &[Arc<str>]) -> Result<(), Error> {
@@ -192,15 +183,6 @@ pub(crate) fn refuse_token_without_tls(addresses: &[Arc<str>]) -> Result<(), Err
          allow_insecure_token if the network itself is encrypted"
     );
     Err(Failure::new("TOKEN_WITHOUT_TLS", Code::Unauthenticated, text).into())
-}
-
-fn is_loopback(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 /// The list of addresses. Fails for an empty list or an address without a port.

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::is_loopback;
+use super::addresses::is_loopback;
 use crate::numbers::{FIRST_ANSWER, SHORTEST_FIRST_ANSWER};
 
 /// A connection does not wait longer for the addresses of a name.

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use rustls::RootCertStore;
 use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tonic::Code;
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-use super::no_certificate;
 use crate::error::Error;
+use crate::failure::Failure;
 
 /// TLS to the servers. Files are read again for each connection, so a renewed certificate needs no
 /// restart.
@@ -169,6 +170,16 @@ impl fmt::Debug for TlsOptions {
             .field("server_name", &self.server_name)
             .finish_non_exhaustive()
     }
+}
+
+/// A file may come later, as that of a token, so the client tries again.
+pub(super) fn no_certificate(
+    text: impl Into<String>,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Failure::new("NO_CREDENTIAL", Code::Unauthenticated, text)
+        .with_source(error)
+        .into()
 }
 
 #[cfg(test)]

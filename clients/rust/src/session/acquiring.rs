@@ -17,20 +17,19 @@ use super::stream::Owner;
 use super::tasks::{Acquire, Intent, QueuePlace};
 use crate::clock::{Time, span};
 use crate::error::Error;
-use crate::failure::Failure;
+use crate::failure::{Failure, check_metadata, check_text};
 use crate::numbers::{ANSWER_AFTER_WAIT, LONGEST_TTL, MAX_ACQUIRES_UNANSWERED};
-use crate::texts::{check_metadata, check_text};
 
 type Grant = oneshot::Receiver<Result<Arc<LeaseState>, Error>>;
 
 impl Engine {
     /// Starts an acquire. Returns its number and its answer.
     pub(crate) fn acquire(&mut self, acquire: Acquire, now: Time) -> Result<(u64, Grant), Error> {
-        if acquire.max_hold == Some(Duration::ZERO) {
+        if acquire.wishes.max_hold == Some(Duration::ZERO) {
             return Err(Failure::of_option("max_hold", "must be greater than 0").into());
         }
         check_text("name", &acquire.name)?;
-        check_metadata(&acquire.metadata)?;
+        check_metadata(&acquire.wishes.metadata)?;
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -175,7 +174,7 @@ impl Engine {
         }
         let mut intent = self.remove_intent(id)?;
         let waiter = intent.waiter.take()?;
-        let lease = Arc::new(LeaseState::new(message, until, now, &intent.acquire));
+        let lease = Arc::new(LeaseState::new(message, until, now, intent.acquire.wishes));
         let timer = self
             .timers
             .add(lease.over_at(), Timer::LeaseOver(lease.clone()));

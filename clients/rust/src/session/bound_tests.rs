@@ -247,7 +247,7 @@ async fn updates_that_are_late_together_are_not_sent() {
 async fn a_value_that_the_server_has_refused_is_not_kept() {
     let mut world = World::new();
     let mut acquire = lock("report");
-    acquire.kept = BTreeMap::from([("stage".to_owned(), "one".to_owned())]);
+    acquire.wishes.kept = BTreeMap::from([("stage".to_owned(), "one".to_owned())]);
     let lease = world.hold_with(acquire, MINUTE);
     let (_, mut refused) = world.update("bad").unwrap();
     let id = world.last_update();

@@ -1,44 +1,17 @@
 //! The handle of the engine, which callers share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
-use super::driver::{DriverEnd, drive};
+use super::driver::{DriverEnd, Shared, drive};
 use super::engine::{Engine, EngineSettings};
 use super::lease_state::LeaseState;
 use super::tasks::Acquire;
 use crate::clock::{Clock, Time};
 use crate::connection::{Connector, Servers};
 use crate::error::{Error, Result};
-use crate::lease::Lease;
-
-/// The engine, shared by the callers and the driver.
-pub(super) struct Shared {
-    engine: Mutex<Engine>,
-    pub(super) wake: Notify,
-    clock: Clock,
-}
-
-impl Shared {
-    /// Runs a step of the engine, and wakes the driver.
-    pub(super) fn with<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
-        let result = self.look(step);
-        self.wake.notify_one();
-        result
-    }
-
-    /// Runs a step of the engine that gives the driver nothing to do.
-    pub(super) fn look<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
-        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
-        step(&mut engine, self.clock.now())
-    }
-
-    pub(super) fn now(&self) -> Time {
-        self.clock.now()
-    }
-}
 
 /// The session of a client. The last handle closes it in the background.
 pub(crate) struct SessionClient {
@@ -77,12 +50,8 @@ impl SessionClient {
     ) -> (SessionClient, oneshot::Receiver<Result<()>>) {
         let clock = Clock::System;
         let (ready, started) = oneshot::channel();
-        let engine = Mutex::new(Engine::new(settings, ready, clock.now()));
-        let shared = Arc::new(Shared {
-            engine,
-            wake: Notify::new(),
-            clock,
-        });
+        let engine = Engine::new(settings, ready, clock.now());
+        let shared = Arc::new(Shared::new(clock, engine));
         let (over, closed) = watch::channel(false);
         let end = DriverEnd::new(shared.clone(), over);
         tokio::spawn(drive(shared.clone(), connector, servers, end));
@@ -96,7 +65,7 @@ impl SessionClient {
     }
 
     /// Waits for a lease. Dropping the future gives the acquire up, and releases a late grant.
-    pub(crate) async fn acquire(self: &Arc<Self>, acquire: Acquire) -> Result<Lease> {
+    pub(crate) async fn acquire(self: &Arc<Self>, acquire: Acquire) -> Result<Arc<LeaseState>> {
         if self.is_forked() {
             return Err(Error::Closed);
         }
@@ -120,7 +89,7 @@ impl SessionClient {
             None => Err(Error::Closed),
         };
         pending.grant = None;
-        Ok(Lease::new(answer?, self.clone()))
+        answer
     }
 
     pub(crate) fn lease_count(&self) -> usize {

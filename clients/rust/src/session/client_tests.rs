@@ -155,7 +155,7 @@ fn a_refused_acquire_may_drop_a_function_that_owns_a_lease() {
         let client = client(&runtime);
         let owner = Owner(client.clone());
         let mut acquire = lock("report");
-        acquire.max_hold = Some(Duration::ZERO);
+        acquire.wishes.max_hold = Some(Duration::ZERO);
         acquire.on_queued = Some(Arc::new(move |_| assert_eq!(owner.0.lease_count(), 0)));
         let refused = runtime.block_on(client.acquire(acquire));
         done.send(refused.map(drop)).unwrap();

@@ -2,22 +2,56 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_proto::holdfast::v1::OpenSessionRequest;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::client::Shared;
-use super::engine::{Action, Opening};
+use super::engine::{Action, Engine, Opening};
 use super::news;
 use super::wire::{Outgoing, WireEvent, converse};
+use crate::clock::{Clock, Time};
 use crate::connection::{Connector, Prepared, Servers};
 use crate::error::Error;
 
 /// Messages of servers that wait for the driver. A full queue lets the streams wait.
 const EVENTS: usize = 16;
+
+/// The engine, shared by the callers and the driver.
+pub(super) struct Shared {
+    engine: Mutex<Engine>,
+    wake: Notify,
+    clock: Clock,
+}
+
+impl Shared {
+    pub(super) fn new(clock: Clock, engine: Engine) -> Shared {
+        Shared {
+            engine: Mutex::new(engine),
+            wake: Notify::new(),
+            clock,
+        }
+    }
+
+    /// Runs a step of the engine, and wakes the driver.
+    pub(super) fn with<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
+        let result = self.look(step);
+        self.wake.notify_one();
+        result
+    }
+
+    /// Runs a step of the engine that gives the driver nothing to do.
+    pub(super) fn look<T>(&self, step: impl FnOnce(&mut Engine, Time) -> T) -> T {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        step(&mut engine, self.clock.now())
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+}
 
 struct Wire {
     /// None after the half-close.
@@ -192,8 +226,8 @@ impl Driver {
         let shared = self.shared.clone();
         let outgoing = Outgoing {
             requests: receiver,
-            shared,
             session,
+            written: Box::new(move || shared.with(|engine, _| engine.written(session))),
             is_counted: false,
         };
         let task = self

@@ -10,7 +10,6 @@ use holdfast_proto::holdfast::v1::{
 };
 
 use super::lease_state::Verdict;
-use super::tasks::Acquire;
 use crate::clock::message_span;
 use crate::error::Error;
 use crate::loss::LossCause;
@@ -139,10 +138,8 @@ async fn superseded_is_no_loss_if_this_client_has_moved_the_lease() {
 #[tokio::test(start_paused = true)]
 async fn work_beyond_max_hold_is_released_at_the_deadline_that_was_known() {
     let mut world = World::new();
-    let acquire = Acquire {
-        max_hold: Some(seconds(2)),
-        ..lock("report")
-    };
+    let mut acquire = lock("report");
+    acquire.wishes.max_hold = Some(seconds(2));
     let lease = world.hold_with(acquire, seconds(60));
     world.advance(seconds(2)).await;
     assert_eq!(world.judge(&lease), Verdict::Over(LossCause::MaxHold));
@@ -157,10 +154,8 @@ async fn work_beyond_max_hold_is_released_at_the_deadline_that_was_known() {
 #[tokio::test(start_paused = true)]
 async fn close_does_not_wait_for_work_beyond_max_hold() {
     let mut world = World::new();
-    let acquire = Acquire {
-        max_hold: Some(seconds(2)),
-        ..lock("report")
-    };
+    let mut acquire = lock("report");
+    acquire.wishes.max_hold = Some(seconds(2));
     let lease = world.hold_with(acquire, seconds(60));
     assert_eq!(lease.begin_work(), None);
     world.advance(seconds(2)).await;

@@ -8,9 +8,17 @@ use std::time::Duration;
 use holdfast_proto::holdfast::v1::Lease as LeaseMessage;
 use tokio::sync::watch;
 
-use super::tasks::Acquire;
 use crate::clock::{Time, span};
 use crate::loss::{LeaseLost, LossCause};
+
+/// What the caller has asked for, and what a server does not say of a lease.
+#[derive(Clone, Default)]
+pub(crate) struct LeaseWishes {
+    pub(crate) max_hold: Option<Duration>,
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// Entries of the metadata that an update without them keeps.
+    pub(crate) kept: BTreeMap<String, String>,
+}
 
 /// A lease that was granted, shared by its handle and the engine. The latest deadline counts, a
 /// deadline that has passed stays passed, and a belief that has ended never returns.
@@ -56,7 +64,7 @@ impl LeaseState {
         message: LeaseMessage,
         deadline: Time,
         now: Time,
-        acquire: &Acquire,
+        wishes: LeaseWishes,
     ) -> LeaseState {
         LeaseState {
             granted_ttl: span(message.ttl.as_ref()).unwrap_or_default(),
@@ -64,11 +72,9 @@ impl LeaseState {
             name: message.name.into(),
             token: message.fencing_token,
             permits: message.permit_count,
-            hold_until: acquire
-                .max_hold
-                .map_or(Time::MAX, |max_hold| now + max_hold),
-            kept: Mutex::new(acquire.kept.clone()),
-            shown: Mutex::new(acquire.metadata.clone()),
+            hold_until: wishes.max_hold.map_or(Time::MAX, |max_hold| now + max_hold),
+            kept: Mutex::new(wishes.kept),
+            shown: Mutex::new(wishes.metadata),
             pid: std::process::id(),
             belief: Mutex::new(Belief {
                 deadline,
@@ -240,7 +246,6 @@ impl fmt::Debug for LeaseState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::lock;
     use super::*;
     use crate::clock::Clock;
     use crate::loss::NoticedBy;
@@ -252,7 +257,7 @@ mod tests {
             ..LeaseMessage::default()
         };
         let now = Clock::System.now();
-        let mut lease = LeaseState::new(message, Time::MAX, now, &lock("report"));
+        let mut lease = LeaseState::new(message, Time::MAX, now, LeaseWishes::default());
         assert_eq!(lease.judge(now), Verdict::Valid);
         lease.pid = std::process::id() + 1;
         assert_eq!(lease.judge(now), Verdict::Over(LossCause::Forked));

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tonic::Code;
 
 use super::lease_state::Verdict;
-use super::tasks::Acquire;
 use super::world::*;
 use crate::error::Error;
 use crate::numbers::MAX_MESSAGE_BYTES;
@@ -23,10 +22,8 @@ impl World {
 #[tokio::test(start_paused = true)]
 async fn a_max_hold_of_zero_is_refused_before_anything_is_sent() {
     let mut world = World::new();
-    let acquire = Acquire {
-        max_hold: Some(Duration::ZERO),
-        ..lock("report")
-    };
+    let mut acquire = lock("report");
+    acquire.wishes.max_hold = Some(Duration::ZERO);
     let error = world.engine.acquire(acquire, world.clock.now());
     let error = error.err().unwrap();
     world.poll();
@@ -43,10 +40,8 @@ async fn a_text_larger_than_a_message_reaches_no_session() {
     let sent = world.commands().len();
     let huge = "x".repeat(MAX_MESSAGE_BYTES);
     let named = lock(&huge);
-    let described = Acquire {
-        metadata: [("job".to_owned(), huge.clone())].into(),
-        ..lock("other")
-    };
+    let mut described = lock("other");
+    described.wishes.metadata = [("job".to_owned(), huge.clone())].into();
     for acquire in [named, described] {
         let error = world.engine.acquire(acquire, world.clock.now());
         let error = error.err().unwrap();

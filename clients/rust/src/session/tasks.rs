@@ -10,7 +10,7 @@ use holdfast_proto::holdfast::v1::{
 };
 use tokio::sync::oneshot;
 
-use super::lease_state::LeaseState;
+use super::lease_state::{LeaseState, LeaseWishes};
 use super::timers::TimerKey;
 use crate::clock::{Time, message_span};
 use crate::error::Error;
@@ -73,10 +73,7 @@ pub(crate) struct Acquire {
     pub(crate) ttl: Option<Duration>,
     /// Zero: try once. None: until the caller gives up.
     pub(crate) wait: Option<Duration>,
-    pub(crate) max_hold: Option<Duration>,
-    pub(crate) metadata: BTreeMap<String, String>,
-    /// Entries of the metadata that an update without them keeps.
-    pub(crate) kept: BTreeMap<String, String>,
+    pub(crate) wishes: LeaseWishes,
     pub(crate) on_queued: Option<OnQueued>,
 }
 
@@ -134,7 +131,7 @@ impl Intent {
             name,
             ttl,
             wait,
-            metadata,
+            wishes,
             ..
         } = &self.acquire;
         let left = wait.map(|wait| wait.saturating_sub(now - self.started_at));
@@ -143,7 +140,7 @@ impl Intent {
                 name: name.clone(),
                 ttl: ttl.map(message_span),
                 wait_timeout: left.map(message_span),
-                metadata: metadata.clone(),
+                metadata: wishes.metadata.clone(),
                 request_id: self.request_id.clone(),
                 mode: mode.into(),
                 ..Default::default()
@@ -152,7 +149,7 @@ impl Intent {
                 name: name.clone(),
                 ttl: ttl.map(message_span),
                 wait_timeout: left.map(message_span),
-                metadata: metadata.clone(),
+                metadata: wishes.metadata.clone(),
                 request_id: self.request_id.clone(),
                 permit_count: count.map(clamp),
                 initial_limit: limit.map(clamp),

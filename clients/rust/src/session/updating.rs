@@ -14,10 +14,9 @@ use super::stream::Owner;
 use super::tasks::UpdateTask;
 use crate::clock::Time;
 use crate::error::Error;
-use crate::failure::Failure;
+use crate::failure::{Failure, check_metadata};
 use crate::loss::LossCause;
 use crate::numbers::CALL;
-use crate::texts::check_metadata;
 
 impl Engine {
     /// Starts an update, which leaves the other entries if it is partial. Returns its number and its answer. Updates of one lease take turns, in the order
@@ -66,7 +65,7 @@ impl Engine {
             let error = match check_metadata(&update.metadata) {
                 Ok(()) if now < update.until => return self.place_update(lease),
                 Ok(()) => None,
-                Err(error) => Some(error),
+                Err(failure) => Some(Error::from(failure)),
             };
             let number = update.number;
             let error = error.unwrap_or_else(|| self.late_update(lease, number));

@@ -1,7 +1,6 @@
 //! One stream of OpenSession on a connection of its own.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
@@ -10,7 +9,6 @@ use holdfast_proto::holdfast::v1::{OpenSessionRequest, OpenSessionResponse};
 use tokio::sync::mpsc;
 use tonic::Status;
 
-use super::client::Shared;
 use crate::connection::Prepared;
 
 /// What the driver hears of a stream.
@@ -23,8 +21,9 @@ pub(super) enum WireEvent {
 /// The requests of a session. Tells the engine when the stream has taken a message with commands.
 pub(super) struct Outgoing {
     pub(super) requests: mpsc::UnboundedReceiver<(OpenSessionRequest, bool)>,
-    pub(super) shared: Arc<Shared>,
     pub(super) session: u64,
+    /// Tells the engine.
+    pub(super) written: Box<dyn Fn() + Send>,
     pub(super) is_counted: bool,
 }
 
@@ -33,8 +32,7 @@ impl Stream for Outgoing {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if std::mem::take(&mut self.is_counted) {
-            let session = self.session;
-            self.shared.with(|engine, _| engine.written(session));
+            (self.written)();
         }
         match self.requests.poll_recv(context) {
             Poll::Pending => Poll::Pending,

@@ -235,9 +235,7 @@ pub(super) fn lock(name: &str) -> Acquire {
         name: name.to_owned(),
         ttl: Some(TTL),
         wait: None,
-        max_hold: None,
-        metadata: BTreeMap::new(),
-        kept: BTreeMap::new(),
+        wishes: Default::default(),
         on_queued: None,
     }
 }

@@ -3,20 +3,17 @@
 import json
 import math
 import threading
-from typing import TYPE_CHECKING, Callable, List, Mapping, Optional, Protocol
+from typing import Callable, List, Mapping, Optional, Protocol
 
 from ..errors import ClosedError, HoldfastError, LeaseLost, LossCause
 from ..v1 import lease_pb2
 from .belief import Belief
 from .durations import seconds_of
+from .news import News
+from .open_session import OpenSession
 from .outcome import Outcome
 from .runtime import Runtime, Timer
 from .texts import checked_metadata
-
-if TYPE_CHECKING:
-    from .acquire_intent import Acquire
-    from .news import News
-    from .open_session import OpenSession
 
 #: A timer that fires just before the deadline is set again, and not at once.
 _SHORTEST_TIMER = 0.001
@@ -48,11 +45,25 @@ class PendingUpdate(Protocol):
     def reject(self, error: BaseException) -> None: ...
 
 
+class LeaseWishes(Protocol):
+    """What the caller has asked for, and what a server does not say of a lease."""
+
+    @property
+    def max_hold(self) -> Optional[float]: ...
+
+    @property
+    def metadata(self) -> Optional[Mapping[str, str]]: ...
+
+    @property
+    def kept(self) -> Mapping[str, str]:
+        """Entries of the metadata that an update without them keeps."""
+
+
 class LeaseKeeper(Protocol):
     """What a lease asks of the client that holds the lease."""
 
     runtime: Runtime
-    news: "News"
+    news: News
 
     def over(self, lease: "HeldLease") -> None: ...
 
@@ -74,7 +85,7 @@ class HeldLease:
         self,
         message: lease_pb2.Lease,
         deadline: float,
-        acquire: "Acquire",
+        wishes: LeaseWishes,
         keeper: LeaseKeeper,
     ) -> None:
         #: A secret that belongs into no log.
@@ -93,10 +104,10 @@ class HeldLease:
         self._runtime = keeper.runtime
         self.news = keeper.news
         self._belief = Belief(deadline)
-        self._kept = acquire.kept
+        self._kept = wishes.kept
         #: The metadata that others see, without those of `connect`.
-        self._shown: Mapping[str, str] = dict(acquire.metadata or {})
-        max_hold = acquire.max_hold
+        self._shown: Mapping[str, str] = dict(wishes.metadata or {})
+        max_hold = wishes.max_hold
         self._hold_until = self._runtime.now() + (math.inf if max_hold is None else max_hold)
         self._cause: Optional[LossCause] = None
         #: This process has released the lease before it was lost.
@@ -257,7 +268,7 @@ class HeldLease:
 
     def _tell_forgotten(self) -> None:
         if not self.is_over:
-            self.news.forgotten(self)
+            self.news.forgotten(self.name)
 
     def _compare(self) -> Optional[LossCause]:
         now = self._runtime.now()

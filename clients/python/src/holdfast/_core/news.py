@@ -4,8 +4,7 @@ import json
 import logging
 from typing import Any, Optional
 
-from ..errors import HoldfastError
-from .held_lease import HeldLease
+from ..errors import HoldfastError, LeaseLost
 
 
 class News:
@@ -22,31 +21,31 @@ class News:
         address = address or "no server"
         self._say(logging.WARNING, "the session with %s has ended: %s", address, error)
 
-    def attached(self, address: str, lease: HeldLease) -> None:
-        self._say(logging.DEBUG, "%s renews the lease of %s", address, _quoted(lease))
+    def attached(self, address: str, name: str) -> None:
+        self._say(logging.DEBUG, "%s renews the lease of %s", address, _quoted(name))
 
-    def renewal_failed(self, lease: HeldLease) -> None:
-        self._say(logging.WARNING, "a renewal of the lease of %s has failed", _quoted(lease))
+    def renewal_failed(self, name: str) -> None:
+        self._say(logging.WARNING, "a renewal of the lease of %s has failed", _quoted(name))
 
-    def lost(self, lease: HeldLease) -> None:
-        self._say(logging.WARNING, "%s", lease.loss)
+    def lost(self, loss: LeaseLost) -> None:
+        self._say(logging.WARNING, "%s", loss)
 
     def other_limit(self, name: str, limit: int, expected: int) -> None:
         text = (
             "the semaphore %s has the limit %d, not %d: the option limit does not change it,"
             " and exact_limit would have refused the permits"
         )
-        self._say(logging.WARNING, text, json.dumps(name), limit, expected)
+        self._say(logging.WARNING, text, _quoted(name), limit, expected)
 
-    def forgotten(self, lease: HeldLease) -> None:
+    def forgotten(self, name: str) -> None:
         text = (
             "the lease of %s was forgotten without a release:"
             " the client renews it until it is closed"
         )
-        self._say(logging.WARNING, text, _quoted(lease))
+        self._say(logging.WARNING, text, _quoted(name))
 
-    def not_released(self, lease: HeldLease, error: HoldfastError) -> None:
-        self._say(logging.WARNING, "%s: %s", _quoted(lease), error)
+    def not_released(self, name: str, error: HoldfastError) -> None:
+        self._say(logging.WARNING, "%s: %s", _quoted(name), error)
 
     def raised(self, error: BaseException) -> None:
         self._say(logging.ERROR, "a callback has raised", error=error)
@@ -61,6 +60,6 @@ class News:
             pass
 
 
-def _quoted(lease: HeldLease) -> str:
+def _quoted(name: str) -> str:
     """JSON escapes control characters."""
-    return json.dumps(lease.name)
+    return json.dumps(name)

@@ -219,9 +219,10 @@ class SessionTasks:
         updates, lease.updates = lease.updates, []
         for update in updates:
             update.reject(lease.lost(cause))
-        if lease.loss is None or cause is LossCause.CLOSED:
+        loss = lease.loss
+        if loss is None or cause is LossCause.CLOSED:
             return
-        self.news.lost(lease)
+        self.news.lost(loss)
         # The session still renews the lease. Nobody may rely on the lease after its deadline,
         # whatever the work does.
         if cause is LossCause.DEADLINE:
@@ -247,10 +248,10 @@ class SessionTasks:
     def attached(self, lease: HeldLease, session: OpenSession, number: int) -> None:
         lease.failed_attaches = 0
         self._settle_in(lease, session, number)
-        self.news.attached(session.address, lease)
+        self.news.attached(session.address, lease.name)
 
     def renewal_failed(self, lease: HeldLease) -> None:
-        self.news.renewal_failed(lease)
+        self.news.renewal_failed(lease.name)
 
     def release_unwanted(self, lease_id: str, ttl: float) -> None:
         self._releases.release(lease_id, ttl)

@@ -110,7 +110,7 @@ class Lease(LeaseState):
         try:
             answer = await self._answer()
         except HoldfastError as error:
-            self._held.news.not_released(self._held, error)
+            self._held.news.not_released(self._held.name, error)
             return None
         cause = None if answer.released else _EARLY_ENDS.get(answer.cause)
         return None if cause is None else self._held.lost(cause)
