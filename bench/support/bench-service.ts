@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
+import type { ServiceDefinition } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
 import { GenerationCopy } from '../../src/autocomplete/loaded/copy';
-import { unary, type CallContext } from '../../src/rpc/handlers';
+import type { OfferedService, Rows, UnaryRow } from '../../src/rpc/service';
 
 /** The codec of an empty message, generated like the codecs of all messages of the contract. */
 const nothing = {
@@ -59,24 +59,28 @@ export const BenchService = {
   mostLayers: asking<number>('MostLayers'),
 } satisfies ServiceDefinition;
 
-/** The handlers run inside `unary`, as the handlers of all methods of the contract do. */
-export function benchHandlers(context: CallContext): Record<keyof typeof BenchService, UntypedHandleCall> {
-  const readDelay = loopDelayReader();
-  const readLayers = layerCounter();
-  return {
-    empty: unary(context, () => Promise.resolve({})),
-    collectGarbage: unary(context, () => {
+/** A row that answers what `answer` returns. */
+function row<Answer>(answer: () => Answer): UnaryRow<object, Answer> {
+  return { names: () => undefined, load: 'low', handle: () => Promise.resolve(answer()) };
+}
+
+/** The calls are wrapped as all calls of the contract are. */
+export function benchService(): OfferedService {
+  const rows: Rows<typeof BenchService> = {
+    empty: row(() => ({})),
+    collectGarbage: row(() => {
       if (global.gc === undefined) throw new Error('the benchmark server runs without --expose-gc');
       global.gc();
-      return Promise.resolve({});
+      return {};
     }),
-    loopDelay: unary(context, () => Promise.resolve(readDelay())),
-    memoryInUse: unary(context, () => {
+    loopDelay: row(loopDelayReader()),
+    memoryInUse: row(() => {
       const { heapUsed, external, rss } = process.memoryUsage();
-      return Promise.resolve({ held: heapUsed + external, resident: rss });
+      return { held: heapUsed + external, resident: rss };
     }),
-    mostLayers: unary(context, () => Promise.resolve(readLayers())),
+    mostLayers: row(layerCounter()),
   };
+  return { definition: BenchService, rows };
 }
 
 /** Samples the event loop's delay each millisecond. The sampling starts with the first time of asking. */

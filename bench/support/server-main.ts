@@ -2,13 +2,13 @@
 import { readConfig } from '../../src/server/config/config';
 import { createLog } from '../../src/server/startup';
 import { createServer } from '../../src/server/server';
-import { BenchService, benchHandlers } from './bench-service';
+import { benchService } from './bench-service';
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const server = createServer(config, {
     log: createLog(config.logLevel),
-    extend: (grpc, context) => grpc.addService(BenchService, benchHandlers(context)),
+    services: (services) => [...services, benchService()],
   });
   console.log(JSON.stringify({ msg: 'listening', listen: await server.listen() }));
 }

@@ -3,7 +3,6 @@ import { escapeText } from '../base/text';
 import type { CallTrace, Log } from '../base/meters';
 import { addressOf } from '../base/callers';
 import { SampledLines, type SampleBounds } from '../base/sampled-lines';
-import type { AuditedAct } from './audited-acts';
 import type { Verb } from './verbs';
 
 /** Who called. */
@@ -15,6 +14,17 @@ export interface AuditedCaller {
   readonly method: string;
   /** Read only when a line is written. */
   readonly trace?: CallTrace | undefined;
+}
+
+/** An act of a call, such as a revocation. Has no lease_id, because a lease_id is a secret. */
+export interface AuditedAct {
+  /** What was done, in a few words that never change. */
+  readonly action: string;
+  readonly name: string;
+  /** The reason in the request. */
+  readonly requestReason?: string;
+  /** The details: the new limit, or the target of a revocation. */
+  readonly details?: Readonly<Record<string, string | number | boolean>>;
 }
 
 /** A missing permission, a quota that the caller has reached, or a call that a busy server has refused. */
@@ -33,7 +43,7 @@ const SEVERAL = 'several identities';
 const MAX_CHARS = 512;
 
 /**
- * The audit log: one line for each refusal and for each act of `audited-acts.ts`. Refusals of one identity get at most
+ * The audit log: one line for each refusal and for each act that the row of a call says. Refusals of one identity get at most
  * one line per second, and then a line with their number; refusals by a busy server one per caller and ten seconds. Texts
  * from clients are escaped.
  */

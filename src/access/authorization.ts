@@ -1,12 +1,29 @@
 import { HoldfastError } from '../base/errors';
 import { MAX_NAME_BYTES } from '../base/names';
 import { Place } from '../flow/bounded-lists';
-import type { CommandRights } from '../leases/sessions/session-requests';
 import type { AuditedCaller, AuditLog } from './audit';
-import type { CallRule } from './call-rules';
-import type { NameChecks } from './named-resources';
 import type { Permissions, Policy } from './policy';
-import type { CalledService, Verb } from './verbs';
+import type { CalledService, RequiredVerb, Verb } from './verbs';
+
+/** The permissions of the caller of one call, for the call's service. */
+export interface NameChecks {
+  /** Throws NOT_ALLOWED unless the caller has the verb of the call for the name. */
+  require(name: string): void;
+  /** Throws NOT_ALLOWED unless the caller has the verb for the name. */
+  requireVerb(verb: Verb, name: string): void;
+  /** Checks the names of the message before again, because the policy may have changed. */
+  requireAgain(): void;
+}
+
+/** Requires the permission for each name in a request. */
+export type CheckNames<Request> = (request: Request, caller: NameChecks) => void;
+
+/** What a call needs of its caller. */
+export interface CallRule {
+  readonly service: CalledService;
+  readonly verb: RequiredVerb;
+  readonly names: CheckNames<never>;
+}
 
 /** Calls that are checked again in one turn of the event loop, after a reload of the policy. */
 const CALLS_PER_TURN = 200;
@@ -99,7 +116,7 @@ export class CallPermissions implements NameChecks {
 
   /** Checks the names of a request, or of one message of a stream. Throws NOT_ALLOWED. */
   check(request: unknown): void {
-    this.rule.checkNames(request, this);
+    (this.rule.names as CheckNames<unknown>)(request, this);
   }
 
   /** Throws NOT_ALLOWED if the caller has the verb of the call for no name at all. */
@@ -221,15 +238,19 @@ export type CommandCaller = AuditedCaller;
 export type NamedByCommand = { readonly request: unknown } | { readonly name: string };
 
 /** The rights of a caller without a policy. */
-export const EVERY_RIGHT: CommandRights & Pick<CheckedRights, 'maxTtlMs'> = {
+export const EVERY_RIGHT: Pick<
+  CheckedRights,
+  'maxTtlMs' | 'may' | 'hidesHolders' | 'onNotAllowed' | 'close'
+> = {
   maxTtlMs: undefined,
+  may: () => true,
   hidesHolders: false,
   onNotAllowed: () => undefined,
   close: () => undefined,
 };
 
 /** The rights for one command of a session, by the rule of the unary call that does the same. */
-export class CheckedRights implements CommandRights, CheckedCall {
+export class CheckedRights implements CheckedCall {
   private readonly permissions: CallPermissions;
   private listener: ((error: HoldfastError) => void) | undefined;
 
@@ -260,6 +281,11 @@ export class CheckedRights implements CommandRights, CheckedCall {
     return this.permissions.maxTtlMs;
   }
 
+  may(verb: Verb, name: string): boolean {
+    return this.permissions.may(verb, name);
+  }
+
+  /** Runs `listener` once when a new policy no longer allows the command. A second listener replaces the first. */
   onNotAllowed(listener: (error: HoldfastError) => void): void {
     this.listener = listener;
   }

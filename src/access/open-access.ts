@@ -5,7 +5,6 @@ import type { Log } from '../base/meters';
 import { Access } from './access';
 import type { AuditLog } from './audit';
 import { Authorization } from './authorization';
-import type { CallRule } from './call-rules';
 import { ClientCertificates } from './client-certificates';
 import { Credentials } from './credentials';
 import { type KeySet, KeySetFile } from './issuer-keys';
@@ -173,8 +172,6 @@ function openJsonWebTokens(
 
 /** What callers may do, and the record of what they did. */
 export interface CallControl {
-  /** The rules of the calls of the contract, by path. Other calls are not checked. */
-  readonly rules: ReadonlyMap<string, CallRule>;
   /** Undefined: every caller may do everything. */
   readonly authorization: Authorization | undefined;
   /** Undefined: this server has no quotas. */

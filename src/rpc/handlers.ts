@@ -5,8 +5,9 @@ import type {
   handleUnaryCall,
   Metadata,
   sendUnaryData,
-  ServerDuplexStream,
-  ServerWritableStream,
+  ServiceDefinition,
+  UntypedHandleCall,
+  UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { HoldfastError } from '../base/errors';
 import type { CallStatus } from './call-errors';
@@ -15,79 +16,87 @@ import {
   ServedCall,
   type CallContext,
   type GrpcCall,
-  type HandledCall,
   type SingleAnswerCall,
   type StreamingCall,
 } from './served-call';
+import type { ConversationRow, OfferedCall, OfferedService, UnaryRow, UploadRow, WatchRow } from './service';
 
 /** Bound of the header names and values of one call, in total. */
 export const MAX_HEADER_BYTES = 16_384;
 
-export type { CallContext, HandledCall } from './served-call';
+export type { CallContext } from './served-call';
 
-export type UnaryHandler<Request, Response> = (request: Request, call: HandledCall) => Promise<Response>;
+/** A service in the form that grpc-js takes. */
+export interface GrpcService {
+  readonly definition: ServiceDefinition;
+  readonly handlers: UntypedServiceImplementation;
+}
 
-/** Writes all messages, then resolves or rejects. The stream ends with OK or with the error. */
-export type StreamHandler<Request, Message> = (
-  request: Request,
-  call: HandledCall,
-  stream: ServerWritableStream<Request, Message>,
-) => Promise<void>;
-
-export type ClientStreamHandler<Request, Response> = (
-  requests: RequestReader<Request>,
-  call: HandledCall,
-) => Promise<Response>;
-
-/** Like a StreamHandler, but also reads the client's messages from the stream. */
-export type BidiHandler<Request, Message> = (
-  stream: ServerDuplexStream<Request, Message>,
-  call: HandledCall,
-) => Promise<void>;
+/** @param calls the calls of all services, by path */
+export function grpcService(
+  { definition, rows }: OfferedService,
+  calls: ReadonlyMap<string, OfferedCall>,
+  context: CallContext,
+): GrpcService {
+  const methods = Object.entries(definition).map(([field, method]) => {
+    const row = rows[field] as OfferedCall['row'];
+    if ('serve' in row) return [field, method, row.serve] as const;
+    const { decode = method.requestDeserialize, answer = method.responseSerialize } = row;
+    const coded = {
+      ...method,
+      requestDeserialize: decode,
+      responseSerialize: answer as (response: unknown) => Buffer,
+    };
+    return [field, coded, handler(context, calls.get(method.path) as OfferedCall)] as const;
+  });
+  return {
+    definition: Object.fromEntries(methods.map(([field, method]) => [field, method])),
+    handlers: Object.fromEntries(methods.map(([field, , handle]) => [field, handle])),
+  };
+}
 
 /**
- * Wraps a unary handler. The wrapper answers exactly once and catches every error. An error that reaches grpc-js would
- * leave the call without an answer and end the process.
+ * Wraps the handler of a row. The wrapper answers exactly once and catches every error. An error that reaches grpc-js
+ * would leave the call without an answer and end the process.
  */
-export function unary<Request, Response>(
-  context: CallContext,
-  handler: UnaryHandler<Request, Response>,
-): handleUnaryCall<Request, Response> {
+function handler(context: CallContext, call: OfferedCall): UntypedHandleCall {
+  if (call.requestStream) return call.responseStream ? conversation(context, call) : upload(context, call);
+  return call.responseStream ? watch(context, call) : unary(context, call);
+}
+
+function unary(context: CallContext, offered: OfferedCall): handleUnaryCall<unknown, unknown> {
+  const { handle } = offered.row as UnaryRow<unknown, unknown>;
   return (grpcCall, callback) =>
-    void serveSingle(context, grpcCall, callback, false, (call) => {
+    void serveSingle(new ServedCall(grpcCall, context, offered), context, grpcCall, callback, (call) => {
       call.checkNames(grpcCall.request);
       call.count(grpcCall.request, false);
-      return handler(grpcCall.request, call);
+      return handle(grpcCall.request, call);
     });
 }
 
-/** Wraps a handler that reads a stream of messages and answers once. */
-export function clientStream<Request, Response>(
-  context: CallContext,
-  handler: ClientStreamHandler<Request, Response>,
-): handleClientStreamingCall<Request, Response> {
+function upload(context: CallContext, offered: OfferedCall): handleClientStreamingCall<unknown, unknown> {
+  const { handle } = offered.row as UploadRow<unknown, unknown>;
   return (grpcCall, callback) =>
-    void serveSingle(context, grpcCall, callback, true, (call) => {
+    void serveSingle(new ServedCall(grpcCall, context, offered), context, grpcCall, callback, (call) => {
       call.checkAnyName();
       call.count(undefined, true);
-      return handler(new RequestReader(grpcCall), call);
+      return handle(new RequestReader(grpcCall), call);
     });
 }
 
-async function serveSingle<Response>(
+async function serveSingle(
+  call: ServedCall,
   context: CallContext,
   grpcCall: SingleAnswerCall,
-  callback: sendUnaryData<Response>,
-  isStream: boolean,
-  handle: (call: ServedCall) => Promise<Response>,
+  callback: sendUnaryData<unknown>,
+  handle: (call: ServedCall) => Promise<unknown>,
 ): Promise<void> {
-  const call = new ServedCall(grpcCall, context);
-  let response: Response;
+  let response: unknown;
   try {
     checkHeaderSize(grpcCall.metadata);
     const proof = context.access && call.prove(context.access);
     if (proof !== undefined) await proof; // An await without a promise takes a turn of the microtasks.
-    call.enter(isStream);
+    call.enter();
     response = await handle(call);
   } catch (error) {
     call.end();
@@ -100,47 +109,37 @@ async function serveSingle<Response>(
   sendAnswer(context, grpcCall, () => callback(null, response));
 }
 
-/** Wraps a handler that reads one message and answers with a stream. */
-export function serverStream<Request, Message>(
-  context: CallContext,
-  handler: StreamHandler<Request, Message>,
-): handleServerStreamingCall<Request, Message> {
+function watch(context: CallContext, offered: OfferedCall): handleServerStreamingCall<unknown, unknown> {
+  const { handle } = offered.row as WatchRow<unknown, unknown>;
   return (grpcCall) =>
-    void serveStream(context, grpcCall, (call) => {
+    void serveStream(new ServedCall(grpcCall, context, offered), context, grpcCall, (call) => {
       call.checkNames(grpcCall.request);
       call.count(grpcCall.request, true);
-      return handler(grpcCall.request, call, grpcCall);
+      return handle(grpcCall.request, call, grpcCall);
     });
 }
 
-/**
- * Wraps a handler that reads a stream and answers with a stream. The first read waits for the listener of 'data'.
- * @param countsItself true: the handler counts its calls for the quotas, because its first message is needed to do so
- */
-export function bidi<Request, Message>(
-  context: CallContext,
-  handler: BidiHandler<Request, Message>,
-  { countsItself = false } = {},
-): handleBidiStreamingCall<Request, Message> {
+function conversation(context: CallContext, offered: OfferedCall): handleBidiStreamingCall<unknown, unknown> {
+  const { handle, countsItself = false } = offered.row as ConversationRow<unknown, unknown>;
   return (grpcCall) =>
-    void serveStream(context, grpcCall, (call) => {
+    void serveStream(new ServedCall(grpcCall, context, offered), context, grpcCall, (call) => {
       call.checkAnyName();
       if (!countsItself) call.count(undefined, true);
-      return handler(grpcCall, call);
+      return handle(grpcCall, call);
     });
 }
 
 async function serveStream(
+  call: ServedCall,
   context: CallContext,
   grpcCall: StreamingCall,
   handle: (call: ServedCall) => Promise<void>,
 ): Promise<void> {
-  const call = new ServedCall(grpcCall, context);
   let failure: CallStatus | undefined;
   try {
     checkHeaderSize(grpcCall.metadata);
     if (context.access !== undefined) await call.prove(context.access);
-    call.enter(true);
+    call.enter();
     // A cancelled call must not reach the handler, because a hold stream supersedes an older stream. After a pause of
     // the process, grpc-js reports a call first and its cancellation one turn of the event loop later.
     await new Promise(setImmediate);

@@ -6,17 +6,23 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js';
 import { type Account, NO_QUOTAS, type Quotas } from '../base/accounts';
-import type { StreamCall } from '../base/call';
 import type { CallerUse } from '../base/callers';
 import type { Clock } from '../base/clock';
 import { HoldfastError, type Reason } from '../base/errors';
-import type { ReadableNames } from '../base/names';
 import { escapeText } from '../base/text';
 import type { Access, ArrivingCall } from '../access/access';
-import type { AuditedAct } from '../access/audited-acts';
-import { CallPermissions, type CheckedCall, type MissingPermission } from '../access/authorization';
+import type { AuditedAct } from '../access/audit';
+import {
+  CallPermissions,
+  type CallRule,
+  CheckedRights,
+  type CheckedCall,
+  EVERY_RIGHT,
+  type MissingPermission,
+  type NamedByCommand,
+} from '../access/authorization';
 import type { CallControl } from '../access/open-access';
-import type { CallRule } from '../access/call-rules';
+import type { Verb } from '../access/verbs';
 import { type Caller, endedCredential, type PresentedCertificate } from '../access/caller';
 import type { CallerCounts } from './caller-counts';
 import type { EndableCall, OpenCall } from '../access/open-credentials';
@@ -29,6 +35,7 @@ import {
   toErrorSummary,
 } from './call-errors';
 import { connectionOf, endCall, peerCertificateOf, peerOf } from './entry/grpc-js';
+import type { HandledCall, KnownRow, OfferedCall } from './service';
 
 const RETRY_HEADER = 'grpc-previous-rpc-attempts';
 
@@ -41,36 +48,12 @@ export interface CallContext {
   readonly log: Log;
   /** Proves the caller of each call. Undefined: this server does not authenticate callers. */
   readonly access?: Access | undefined;
+  /** The rules of the calls of the contract, by their rows. */
+  readonly rules: ReadonlyMap<object, CallRule>;
   /** Undefined: every caller may do everything, and nothing is audited. */
   readonly control?: CallControl | undefined;
   /** Undefined: nobody counts what callers do. */
   readonly counts?: CallerCounts | undefined;
-}
-
-/** A call as handlers see it. */
-export interface HandledCall extends StreamCall, ReadableNames {
-  /** The path of the call. */
-  readonly method: string;
-  /** The address of the client. */
-  readonly peer: string;
-  /** Read from the headers at each use. */
-  readonly trace: CallTrace;
-  /** The longest ttl that the policy allows for the first name of the call (ms). Undefined: that of the server. */
-  readonly maxTtlMs: number | undefined;
-  /**
-   * Checks the names of one message. Throws NOT_ALLOWED. The wrapper checks the request of a call with one message. The
-   * handler of a call that reads a stream must pass each message before its use.
-   */
-  checkNames(message: unknown): void;
-  /** Counts one message of a stream as a command of its caller. Throws QUOTA_EXCEEDED. */
-  takeCommand(): void;
-  /** Counts one message of a stream as a call, for the list of callers. */
-  countCommand(): void;
-  /**
-   * The parts of an error for a message of a stream that continues. A defect is logged with the caller, and a refusal is
-   * counted and audited.
-   */
-  summaryOf(error: unknown): ErrorSummary;
 }
 
 /** The engine's view of a gRPC call. Fields that few calls need are computed on first use. */
@@ -79,7 +62,6 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   readonly timeoutMs: number | undefined;
   identity = '';
   caller: CallerUse | undefined;
-  private readonly rule: CallRule | undefined;
   private permissions: CallPermissions | undefined;
   private act: AuditedAct | undefined;
   private whenNotAllowed: (() => void) | undefined;
@@ -87,15 +69,14 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   private knownConnection: object | undefined;
   private knownAccount: Account | undefined;
   private hasStream = false;
-  private isOpenStream = false;
   private answered = false;
 
   constructor(
     private readonly grpcCall: GrpcCall,
     private readonly context: CallContext,
+    private readonly offered: OfferedCall,
   ) {
     this.receivedAt = context.clock.now();
-    this.rule = context.control?.rules.get(grpcCall.getPath());
     // grpc-js keeps the deadline as a time of day. The timeout is computed now, before the wall clock can step.
     const deadline = grpcCall.getDeadline();
     this.timeoutMs = deadline === Infinity ? undefined : Number(deadline) - Date.now();
@@ -107,8 +88,12 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
     return this.knownConnection;
   }
 
+  private get row(): KnownRow {
+    return this.offered.row as KnownRow;
+  }
+
   get account(): Account | undefined {
-    if (this.rule === undefined) return undefined;
+    if (this.offered.rule === undefined) return undefined;
     this.knownAccount ??= this.context.control?.accounts?.of(this.identity, this.connection);
     return this.knownAccount;
   }
@@ -153,15 +138,23 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   }
 
   checkNames(message: unknown): void {
-    const { rule } = this;
+    const { rule } = this.offered;
     if (rule === undefined) return;
     this.permissionsBy(rule)?.check(message);
-    this.act = rule.actOf?.(message) ?? this.act;
+    this.act = this.row.audit?.(message as never) ?? this.act;
+  }
+
+  rightsFor(row: KnownRow, named: NamedByCommand): typeof EVERY_RIGHT {
+    const { control, rules } = this.context;
+    const rule = rules.get(row);
+    if (control?.authorization === undefined || rule === undefined) return EVERY_RIGHT;
+    return new CheckedRights(this, control.authorization, control.audit, rule, named);
   }
 
   /** Throws NOT_ALLOWED if the caller may use no name, before the first message of a stream has a name. */
   checkAnyName(): void {
-    if (this.rule !== undefined) this.permissionsBy(this.rule)?.requireSome();
+    const { rule } = this.offered;
+    if (rule !== undefined) this.permissionsBy(rule)?.requireSome();
   }
 
   private permissionsBy(rule: CallRule): CallPermissions | undefined {
@@ -176,7 +169,7 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   count(request: unknown, stream: boolean): void {
     const { account } = this;
     if (account === undefined) return;
-    const keepsLease = this.rule?.keepsLease(request) ?? false;
+    const keepsLease = this.row.keepsLease?.(request as never) ?? false;
     if (!keepsLease) account.takeCommand();
     if (!stream) return;
     account.openStream(keepsLease);
@@ -193,18 +186,21 @@ export class ServedCall implements HandledCall, ArrivingCall, EndableCall, Check
   }
 
   /** Counts the call until its end. Its caller is proven, if the server asks for a proof. */
-  enter(isStream: boolean): void {
+  enter(): void {
     const caller = this.context.counts?.called(this.identity, this.connection);
     if (caller === undefined) return;
     this.caller = caller;
-    this.isOpenStream = isStream;
     caller.openCount += 1;
-    if (isStream) caller.streamCount += 1;
+    if (!this.offered.unary) caller.streamCount += 1;
   }
 
   private leave(caller: CallerUse): void {
     caller.openCount -= 1;
-    if (this.isOpenStream) caller.streamCount -= 1;
+    if (!this.offered.unary) caller.streamCount -= 1;
+  }
+
+  may(verb: Verb, name: string): boolean {
+    return this.permissions?.may(verb, name) ?? true;
   }
 
   mayRead(name: string): boolean {

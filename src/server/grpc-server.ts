@@ -1,21 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, type ServerCredentials } from '@grpc/grpc-js';
-import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
-import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
-import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import type { Access } from '../access/access';
 import { AuditLog } from '../access/audit';
 import type { Authorization } from '../access/authorization';
-import { readCallRules } from '../access/call-rules';
 import type { AutocompleteEngine } from '../autocomplete/autocomplete';
-import {
-  AUTOCOMPLETE_REQUEST_BYTES,
-  autocompleteHandlers,
-  type AutocompleteHandlers,
-  autocompleteServiceDefinition,
-} from '../autocomplete/service/autocomplete-services';
+import { autocompleteService } from '../autocomplete/service/autocomplete-services';
 import { type AutocompleteLimits, defaultAutocompleteLimits } from '../autocomplete/suggestion';
 import type { Accounts } from '../base/accounts';
 import { Callers, SEVERAL_ADDRESSES } from '../base/callers';
@@ -25,32 +15,24 @@ import { type SampleBounds, SampledLines } from '../base/sampled-lines';
 import type { StoreHealth, StoreOperations } from '../base/store-state';
 import type { Limits } from '../leases/lease';
 import type { LeaseEngine } from '../leases/leases';
-import {
-  lockHandlers,
-  lockServiceDefinition,
-  semaphoreHandlers,
-  semaphoreServiceDefinition,
-} from '../leases/service/lease-services';
-import {
-  SESSION_REQUEST_BYTES,
-  sessionHandlers,
-  sessionServiceDefinition,
-} from '../leases/service/session-conversation';
+import { lockService, semaphoreService } from '../leases/service/lease-services';
+import { SessionCommands } from '../leases/service/session-commands';
+import { sessionService } from '../leases/service/session-conversation';
 import type { Sessions } from '../leases/sessions/sessions';
-import { callKinds } from '../rpc/call-kinds';
 import { CallerCounts } from '../rpc/caller-counts';
 import { callAnswers } from '../rpc/entry/call-answers';
 import { CallMeters, type CallSpans, type CutCause } from '../rpc/entry/call-meters';
 import { Connections } from '../rpc/entry/connections';
-import { CallGate } from '../rpc/entry/gate';
+import { CallGate, UNKNOWN_CALL } from '../rpc/entry/gate';
 import { type Address, listen, type Peer } from '../rpc/entry/grpc-js';
 import { RequestIntake } from '../rpc/entry/intake';
 import { UnbegunCalls } from '../rpc/entry/unbegun-calls';
 import type { IntakeLimits, IntakeStats } from '../rpc/entry/unfinished';
-import type { CallContext } from '../rpc/handlers';
+import { grpcService } from '../rpc/handlers';
+import { type OfferedCall, offeredCalls, type OfferedService } from '../rpc/service';
 import { Health } from './health';
 import { Descriptors, Reflection } from './reflection';
-import { serverHandlers } from './server-service';
+import { serverService } from './server-service';
 
 export interface DrainParts {
   readonly server: Server;
@@ -116,34 +98,15 @@ function startTimeout(timeoutMs: number): Timeout {
   };
 }
 
-const SERVICES = [
-  'holdfast.v1.LockService',
-  'holdfast.v1.SemaphoreService',
-  'holdfast.v1.SessionService',
-  'holdfast.v1.AutocompleteService',
-  'holdfast.v1.ServerService',
-];
-/** The services that are NOT_SERVING while the server loads the dictionaries of HOLDFAST_PRELOAD. */
-const WITH_DICTIONARIES = ['holdfast.v1.AutocompleteService'];
-const REQUEST_BYTES = new Map([...AUTOCOMPLETE_REQUEST_BYTES, ...SESSION_REQUEST_BYTES]);
-const SESSION_PATHS: ReadonlySet<string> = new Set(SESSION_REQUEST_BYTES.keys());
-/** The services with methods that the gate knows. Calls of other services are treated as reads. */
-const OFFERED_SERVICES = [
-  lockServiceDefinition,
-  semaphoreServiceDefinition,
-  autocompleteServiceDefinition,
-  sessionServiceDefinition,
-  ServerServiceService,
-  HealthService,
-  ReflectionV1,
-  ReflectionV1Alpha,
-];
 /** One line for each address and cause. */
 const CUTS: SampleBounds = { intervalMs: 10_000, linesOfKey: 1, keys: 20 };
 /** The part of the drain in which clients may move their sessions. Then the sessions end with a status. */
 const SESSIONS_SHARE = 0.8;
 /** The build copies this file into dist/, so the path is the same for the compiled code. */
 const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
+
+/** Gets the services of the contract, and returns those that the server has. */
+export type ChangeServices = (services: readonly OfferedService[]) => readonly OfferedService[];
 
 export interface GrpcServerParts {
   readonly engine: LeaseEngine & { drain(): Promise<void> };
@@ -176,60 +139,48 @@ export interface GrpcServerParts {
   readonly reflection?: boolean | undefined;
   /** Default: no spans. */
   readonly spans?: CallSpans | undefined;
-  /** Adds services of a test or a benchmark. */
-  readonly extend?: ((server: Server, context: CallContext) => void) | undefined;
+  /** Changes the list of services, for a test or a benchmark. */
+  readonly services?: ChangeServices | undefined;
 }
 
-/** The gRPC server: registers the services, listens, and drains. */
+/** The gRPC server: offers the services, listens, and drains. */
 export class GrpcServer {
   /** Counts the calls of all clients. */
-  readonly calls = new CallMeters(OFFERED_SERVICES);
+  readonly calls = new CallMeters();
   private readonly server: Server;
   private readonly intake: RequestIntake;
   private readonly health: Health;
   private readonly reflection: Reflection;
-  private readonly autocomplete: Pick<AutocompleteHandlers, 'drain' | 'close'>;
+  private readonly autocomplete: ReturnType<typeof autocompleteService>;
   private readonly connections: Connections;
   private readonly audit: AuditLog;
   private readonly cuts: SampledLines;
+  /** All calls, by path. */
+  private readonly offered: ReadonlyMap<string, OfferedCall>;
   private isLoading = false;
   private readonly unbegun: UnbegunCalls;
 
   constructor(private readonly parts: GrpcServerParts) {
-    const { engine, sessions, store, limits, version, clock, log, access } = parts;
+    const { autocomplete, autocompleteLimits = defaultAutocompleteLimits, store, clock, log, access } = parts;
     const descriptors = readFileSync(DESCRIPTOR_FILE);
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
     this.cuts = new SampledLines(log, clock, CUTS, 'cut more connections');
     const counts = new CallerCounts(new Callers(clock), this.audit);
-    const rules = readCallRules(descriptors);
-    this.unbegun = new UnbegunCalls(counts, this.calls, rules, access);
-    const control = {
-      rules,
-      authorization: parts.authorization,
-      accounts: parts.accounts,
-      audit: this.audit,
-    };
-    const context: CallContext = { clock, log, access, control, counts };
-    const times = { timeMs: parts.keepaliveTimeMs, timeoutMs: parts.keepaliveTimeoutMs };
-    const moving = {
-      paths: SESSION_PATHS,
-      leave: (connection: object) => sessions.leaveConnection(connection),
-    };
-    this.connections = new Connections(
-      times,
-      log,
-      moving,
-      (cause, peer) => this.noteCut(cause, peer),
-      parts.connectionMaxAgeMs,
-    );
-    this.intake = new RequestIntake({
+    this.autocomplete = autocompleteService(
+      autocomplete,
+      autocompleteLimits,
       clock,
-      log,
-      maxRequestBytes: REQUEST_BYTES,
-      limits: parts.intakeLimits,
-      onRefused: this.unbegun.refusedAtIntake,
-      onBytes: (connection, bytes) => this.connections.idleFrames.requested(connection, bytes),
-    });
+      this.calls.queryFailures,
+    );
+    const contract = this.contract(counts.callers);
+    this.health = new Health(contract);
+    this.reflection = new Reflection(new Descriptors(descriptors), log);
+    const services = [...(parts.services?.(contract) ?? contract), this.health.service];
+    this.offered = offeredCalls([...services, ...this.reflection.services], descriptors);
+    for (const call of this.offered.values()) this.calls.of(call);
+    this.unbegun = new UnbegunCalls(counts, this.calls, this.offered, access);
+    this.connections = this.openConnections();
+    this.intake = this.openIntake();
     // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
     // behind hold streams.
     this.server = new Server({
@@ -241,28 +192,63 @@ export class GrpcServer {
         this.intake.interceptor,
       ],
     });
-    this.health = new Health(SERVICES, WITH_DICTIONARIES);
-    this.reflection = new Reflection(new Descriptors(descriptors), log);
-    this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
-    this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
-    this.autocomplete = this.addAutocomplete(context);
-    const { sessionFailures } = this.calls;
-    this.server.addService(
-      sessionServiceDefinition,
-      sessionHandlers(context, sessions, limits, sessionFailures),
-    );
-    this.server.addService(
-      ServerServiceService,
-      serverHandlers(context, version, limits, store, counts.callers),
-    );
-    this.server.addService(HealthService, this.health.handlers);
-    if (parts.reflection !== false) {
-      this.server.addService(ReflectionV1, this.reflection.handlers);
-      this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
-    }
-    parts.extend?.(this.server, context);
+    this.offer(parts.reflection === false ? services : [...services, ...this.reflection.services], counts);
     this.reportHealth();
     store.onChange(() => this.reportHealth());
+  }
+
+  /** The services of the contract. */
+  private contract(callers: Callers): readonly OfferedService[] {
+    const { engine, sessions, limits, version, store, clock, log } = this.parts;
+    const locks = lockService(engine, limits);
+    const semaphores = semaphoreService(engine, limits);
+    const commands = new SessionCommands(limits, locks, semaphores);
+    return [
+      locks,
+      semaphores,
+      this.autocomplete.service,
+      sessionService(sessions, commands, clock, this.calls.sessionFailures),
+      serverService({ version, limits, store, callers, clock, log }),
+    ];
+  }
+
+  private offer(services: readonly OfferedService[], counts: CallerCounts): void {
+    const { clock, log, access, authorization, accounts } = this.parts;
+    const calls = [...this.offered.values()];
+    const rules = new Map(
+      calls.flatMap(({ row, rule }) => (rule === undefined ? [] : [[row, rule] as const])),
+    );
+    const control = { authorization, accounts, audit: this.audit };
+    const context = { clock, log, access, rules, control, counts };
+    for (const service of services) {
+      const { definition, handlers } = grpcService(service, this.offered, context);
+      this.server.addService(definition, handlers);
+    }
+  }
+
+  private openConnections(): Connections {
+    const { keepaliveTimeMs: timeMs, keepaliveTimeoutMs: timeoutMs, sessions, log } = this.parts;
+    const moving = {
+      paths: new Set([...this.offered.values()].filter(({ moves }) => moves).map(({ path }) => path)),
+      leave: (connection: object) => sessions.leaveConnection(connection),
+    };
+    const onCut = (cause: CutCause, peer: Peer): void => this.noteCut(cause, peer);
+    return new Connections({ timeMs, timeoutMs }, log, moving, onCut, this.parts.connectionMaxAgeMs);
+  }
+
+  private openIntake(): RequestIntake {
+    const { clock, log, intakeLimits: limits } = this.parts;
+    const calls = [...this.offered.values()];
+    return new RequestIntake({
+      clock,
+      log,
+      maxRequestBytes: new Map(
+        calls.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [[path, bytes]])),
+      ),
+      limits,
+      onRefused: this.unbegun.refusedAtIntake,
+      onBytes: (connection, bytes) => this.connections.idleFrames.requested(connection, bytes),
+    });
   }
 
   /** True: the server still loads dictionaries that belong to its start. */
@@ -274,7 +260,7 @@ export class GrpcServer {
   /** Resolves to the target that clients use. Rejects with a ListenError. */
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
-    const kindOf = callKinds(OFFERED_SERVICES, REQUEST_BYTES);
+    const kindOf = (path: string) => this.offered.get(path) ?? UNKNOWN_CALL;
     const { clock } = this.parts;
     const gate = new CallGate({
       clock,
@@ -329,13 +315,5 @@ export class GrpcServer {
       isGranting: store.quarantine === undefined,
       isLoading: this.isLoading,
     });
-  }
-
-  private addAutocomplete(context: CallContext): AutocompleteHandlers {
-    const { autocomplete, autocompleteLimits = defaultAutocompleteLimits } = this.parts;
-    const { queryFailures } = this.calls;
-    const added = autocompleteHandlers(context, autocomplete, autocompleteLimits, queryFailures);
-    this.server.addService(autocompleteServiceDefinition, added.handlers);
-    return added;
   }
 }

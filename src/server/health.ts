@@ -4,9 +4,11 @@ import {
   type HealthCheckRequest,
   type HealthCheckResponse,
   type HealthServer,
+  HealthService,
 } from '../../generated/typescript/grpc/health/v1/health';
 import { type EventShape, EventStream } from '../rpc/streams';
 import { admit, OpenStreams } from '../rpc/open-streams';
+import { nameOf, type OfferedService, type OpenRows } from '../rpc/service';
 
 /** The health protocol's name for the server as a whole. */
 const WHOLE_SERVER = '';
@@ -44,7 +46,7 @@ export interface HealthFacts {
  * not used, because its watches never end and would block a drain.
  */
 export class Health {
-  readonly handlers: HealthServer;
+  readonly service: OfferedService;
   private readonly services: ReadonlySet<string>;
   private readonly watches = new Map<WatchStream, EventStream<ServingStatus, HealthCheckResponse>>();
   private readonly open = new OpenStreams(MAX_WATCHES, 'health watches', SHARE);
@@ -52,28 +54,37 @@ export class Health {
   private facts: HealthFacts = { isServing: false, isGranting: false, isLoading: false };
   private draining = false;
 
-  /** @param withDictionaries the services that do not serve while dictionaries are loaded */
-  constructor(services: readonly string[], withDictionaries: readonly string[]) {
-    this.services = new Set([WHOLE_SERVER, ...services, GRANTS]);
-    this.loading = new Set([WHOLE_SERVER, ...withDictionaries]);
-    this.handlers = {
-      check: (call, callback) => {
-        if (this.services.has(call.request.service))
-          callback(null, { status: this.stateOf(call.request.service) });
-        else
-          callback({
-            code: status.NOT_FOUND,
-            details: 'this server does not have this service',
-          });
+  constructor(services: readonly OfferedService[]) {
+    const loaded = services.filter(({ isLoadedAtStart }) => isLoadedAtStart);
+    this.services = new Set([WHOLE_SERVER, ...services.map(nameOf), GRANTS]);
+    this.loading = new Set([WHOLE_SERVER, ...loaded.map(nameOf)]);
+    const rows: OpenRows<typeof HealthService, HealthServer> = {
+      check: {
+        load: 'high',
+        isProbe: true,
+        serve: (call, callback) => {
+          if (this.services.has(call.request.service))
+            callback(null, { status: this.stateOf(call.request.service) });
+          else
+            callback({
+              code: status.NOT_FOUND,
+              details: 'this server does not have this service',
+            });
+        },
       },
-      watch: (stream) => this.watch(stream),
-      list: (_call, callback) => {
-        const statuses = [...this.services].map(
-          (service) => [service, { status: this.stateOf(service) }] as const,
-        );
-        callback(null, { statuses: new Map(statuses) });
+      watch: { load: 'low', isProbe: true, serve: (stream) => this.watch(stream) },
+      list: {
+        load: 'low',
+        isProbe: true,
+        serve: (_call, callback) => {
+          const statuses = [...this.services].map(
+            (service) => [service, { status: this.stateOf(service) }] as const,
+          );
+          callback(null, { statuses: new Map(statuses) });
+        },
       },
     };
+    this.service = { definition: HealthService, rows };
   }
 
   /** Has no effect while the server drains. */

@@ -7,13 +7,17 @@ import {
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
-import { type handleBidiStreamingCall, type ServerDuplexStream, status } from '@grpc/grpc-js';
-import type {
-  ServerReflectionRequest,
-  ServerReflectionResponse,
+import { type ServerDuplexStream, type ServiceDefinition, status } from '@grpc/grpc-js';
+import {
+  ServerReflectionService as ReflectionV1,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+  type ServerReflectionServer,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
+import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
 import type { Log } from '../base/meters';
 import { admit, OpenStreams } from '../rpc/open-streams';
+import type { OfferedService, OpenRows } from '../rpc/service';
 
 interface DescribedFile {
   readonly imports: readonly string[];
@@ -138,12 +142,10 @@ type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 /**
  * The reflection service, so that grpcurl, buf curl and Postman need no proto files. Versions v1 and v1alpha are equal
- * on the wire and share these handlers. The package @grpc/reflection is not used, because it omits imported files.
+ * on the wire and share the row. The package @grpc/reflection is not used, because it omits imported files.
  */
 export class Reflection {
-  readonly handlers: {
-    serverReflectionInfo: handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse>;
-  };
+  readonly services: readonly OfferedService[];
   private readonly streams = new Set<ReflectionStream>();
   private readonly open = new OpenStreams(MAX_STREAMS, 'reflection streams', SHARE);
 
@@ -151,7 +153,13 @@ export class Reflection {
     private readonly descriptors: Descriptors,
     private readonly log: Log,
   ) {
-    this.handlers = { serverReflectionInfo: (stream) => this.serve(stream) };
+    const rows: OpenRows<typeof ReflectionV1, ServerReflectionServer> = {
+      serverReflectionInfo: { load: 'low', serve: (stream) => this.serve(stream) },
+    };
+    this.services = [ReflectionV1, ReflectionV1Alpha].map((definition: ServiceDefinition) => ({
+      definition,
+      rows,
+    }));
   }
 
   /** Ends all streams, because a server can only stop when no stream keeps a connection open. */

@@ -5,23 +5,21 @@ import {
   QuarantineCause,
   StoreState,
   type Caller,
-  type EndQuarantineRequest,
-  type EndQuarantineResponse,
-  type GetServerInfoRequest,
-  type GetServerInfoResponse,
   type ListCallersRequest,
   type ListCallersResponse,
   type Quarantine as QuarantineMessage,
-  type ServerServiceServer,
+  ServerServiceService,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import type { CallerOrder as EngineOrder, CallerQuery, Callers, CallerUse } from '../base/callers';
+import type { CheckNames } from '../access/authorization';
 import type { Clock } from '../base/clock';
+import type { Log } from '../base/meters';
 import type { Limits } from '../leases/lease';
 import { LIST_PAGES } from '../base/names';
 import { endQuarantine, type Quarantine, type StoreHealth, type StoreOperations } from '../base/store-state';
 import { escapeText } from '../base/text';
 import { msToDuration } from '../rpc/wire';
-import { unary, type CallContext } from '../rpc/handlers';
+import type { OfferedService, Rows } from '../rpc/service';
 import { checkPageSize, checkText, Violations } from '../rpc/fields';
 
 const FEATURES = [
@@ -49,54 +47,79 @@ const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
   clock: QuarantineCause.QUARANTINE_CAUSE_CLOCK,
 };
 
-/** The handlers of ServerService. GetServerInfo makes no call to the store, and also answers while the store is down. */
-export function serverHandlers(
-  context: CallContext,
-  version: string,
-  limits: Limits,
-  store: StoreHealth & StoreOperations,
-  callers: Callers,
-): ServerServiceServer {
-  return {
-    getServerInfo: unary<GetServerInfoRequest, GetServerInfoResponse>(context, () =>
-      Promise.resolve({
-        version,
-        minTtl: msToDuration(limits.minTtlMs),
-        maxTtl: msToDuration(limits.maxTtlMs),
-        defaultTtl: msToDuration(limits.defaultTtlMs),
-        maxStreamAge: msToDuration(limits.maxStreamAgeMs),
-        maxWaiterCount: limits.maxWaitersPerName,
-        features: FEATURES,
-        storeState: storeState(store),
-        storeWarnings: [...store.warnings],
-        quarantine: store.quarantine && quarantineMessage(store.quarantine),
-      }),
-    ),
-    endQuarantine: unary<EndQuarantineRequest, EndQuarantineResponse>(context, async ({ reason }) => {
-      const violations = new Violations();
-      if (reason === '') violations.add('reason', 'is required');
-      else checkText(violations, 'reason', reason, MAX_REASON_BYTES);
-      violations.throwIfAny();
-      const shown = escapeText(reason);
-      const { quarantine, risk } = await endQuarantine(store).catch((error: unknown) => {
-        context.log.warn(
-          { reason: shown, err: error },
-          'an operator asked to end the quarantine; the attempt failed, and the quarantine may have ended',
+/** The verb is needed for the server as a whole, which has the empty name. */
+const byServer: CheckNames<object> = (_request, caller) => caller.require('');
+
+export interface ServerServiceParts {
+  readonly version: string;
+  readonly limits: Limits;
+  readonly store: StoreHealth & StoreOperations;
+  readonly callers: Callers;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function serverService({
+  version,
+  limits,
+  store,
+  callers,
+  clock,
+  log,
+}: ServerServiceParts): OfferedService {
+  const rows: Rows<typeof ServerServiceService> = {
+    /** Makes no call to the store, and also answers while the store is down. */
+    getServerInfo: {
+      /** Every proven caller may make the call. */
+      names: () => undefined,
+      load: 'low',
+      handle: () =>
+        Promise.resolve({
+          version,
+          minTtl: msToDuration(limits.minTtlMs),
+          maxTtl: msToDuration(limits.maxTtlMs),
+          defaultTtl: msToDuration(limits.defaultTtlMs),
+          maxStreamAge: msToDuration(limits.maxStreamAgeMs),
+          maxWaiterCount: limits.maxWaitersPerName,
+          features: FEATURES,
+          storeState: storeState(store),
+          storeWarnings: [...store.warnings],
+          quarantine: store.quarantine && quarantineMessage(store.quarantine),
+        }),
+    },
+    endQuarantine: {
+      names: byServer,
+      load: 'high',
+      audit: ({ reason }) => ({ action: 'end quarantine', name: '', requestReason: reason }),
+      handle: async ({ reason }) => {
+        const violations = new Violations();
+        if (reason === '') violations.add('reason', 'is required');
+        else checkText(violations, 'reason', reason, MAX_REASON_BYTES);
+        violations.throwIfAny();
+        const shown = escapeText(reason);
+        const { quarantine, risk } = await endQuarantine(store).catch((error: unknown) => {
+          log.warn(
+            { reason: shown, err: error },
+            'an operator asked to end the quarantine; the attempt failed, and the quarantine may have ended',
+          );
+          throw error;
+        });
+        if (quarantine === undefined) return { endedQuarantine: undefined, risk };
+        const { remainingMs, cause } = quarantine;
+        log.warn(
+          { reason: shown, cause, remainingMs: Math.round(remainingMs), risk },
+          'an operator ended the quarantine',
         );
-        throw error;
-      });
-      if (quarantine === undefined) return { endedQuarantine: undefined, risk };
-      const { remainingMs, cause } = quarantine;
-      context.log.warn(
-        { reason: shown, cause, remainingMs: Math.round(remainingMs), risk },
-        'an operator ended the quarantine',
-      );
-      return { endedQuarantine: quarantineMessage(quarantine), risk };
-    }),
-    listCallers: unary<ListCallersRequest, ListCallersResponse>(context, (request) =>
-      Promise.resolve(callersMessage(callers, readCallerQuery(request), context.clock)),
-    ),
+        return { endedQuarantine: quarantineMessage(quarantine), risk };
+      },
+    },
+    listCallers: {
+      names: byServer,
+      load: 'low',
+      handle: (request) => Promise.resolve(callersMessage(callers, readCallerQuery(request), clock)),
+    },
   };
+  return { definition: ServerServiceService, rows };
 }
 
 function readCallerQuery({ identity, address, pageSize, orderBy }: ListCallersRequest): CallerQuery {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config';
 import { Autocomplete } from '../autocomplete/autocomplete';
@@ -29,9 +28,8 @@ import { openStore, redisCertificates, redisSecurity } from './open-store';
 import { CertificateEnds } from '../access/server-certificates';
 import { openAccess, type OpenedAccess } from '../access/open-access';
 import { UnusableFile } from '../access/watched-files';
-import type { CallContext } from '../rpc/handlers';
 import { AdminServer, isReady, LIVENESS, type ProbedServer, probePages } from './admin';
-import { GrpcServer } from './grpc-server';
+import { type ChangeServices, GrpcServer } from './grpc-server';
 import { ListenError } from '../rpc/entry/grpc-js';
 import type { Spans } from './tracing';
 import { readVersion } from '../base/redis-address';
@@ -42,8 +40,8 @@ export interface ServerDependencies {
   readonly log: Logger;
   /** The spans of OpenTelemetry. Undefined: none. */
   readonly spans?: Spans | undefined;
-  /** Adds the services of a test or a benchmark. They use the call wrapper of all services. */
-  readonly extend?: (server: Server, context: CallContext) => void;
+  /** Changes the list of services, for a test or a benchmark. */
+  readonly services?: ChangeServices;
 }
 
 export interface HoldfastServer {
@@ -200,7 +198,7 @@ class ComposedServer implements HoldfastServer {
 
   private compose(store: Store, serverId: string): GrpcServer {
     const { config, version } = this;
-    const { log, extend, spans } = this.dependencies;
+    const { log, services, spans } = this.dependencies;
     const limits = limitsOf(config);
     const shared = {
       clock: systemClock,
@@ -237,7 +235,7 @@ class ComposedServer implements HoldfastServer {
       connectionMaxAgeMs: config.connectionMaxAgeMs,
       reflection: config.reflection,
       spans,
-      extend,
+      services,
     });
   }
 

@@ -8,7 +8,7 @@ import {
   ServerServiceService,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { HoldfastError } from '../../src/base/errors';
-import { unary } from '../../src/rpc/handlers';
+import type { Rows } from '../../src/rpc/service';
 import { Harness } from '../contract/harness';
 import { ServerPair, untilWaiterCount } from '../end-to-end/server-pair';
 import { CliProcess } from '../support/cli/cli-process';
@@ -80,13 +80,18 @@ describe('at an older server', () => {
 
   beforeAll(async () => {
     const features = [Feature.FEATURE_SEMAPHORES, Feature.FEATURE_SESSIONS];
-    harness = await Harness.start({
-      extend: (server, context) => {
-        server.removeService(ServerServiceService);
-        server.addService(ServerServiceService, {
-          getServerInfo: unary(context, () => Promise.resolve(GetServerInfoResponse.create({ features }))),
-        });
+    const rows: Pick<Rows<typeof ServerServiceService>, 'getServerInfo'> = {
+      getServerInfo: {
+        names: () => undefined,
+        load: 'low',
+        handle: () => Promise.resolve(GetServerInfoResponse.create({ features })),
       },
+    };
+    harness = await Harness.start({
+      services: (services) => [
+        ...services.filter(({ definition }) => definition !== ServerServiceService),
+        { definition: { getServerInfo: ServerServiceService.getServerInfo }, rows },
+      ],
     });
     const violations = [{ field: 'limit', description: 'is required' }];
     harness.permits.answers.setLimit = (_name, { limit }) =>

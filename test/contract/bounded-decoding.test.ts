@@ -7,10 +7,14 @@ import {
   PutEntriesRequest,
   type Entry,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { OpenSessionRequest, SessionStart } from '../../generated/typescript/holdfast/v1/session_service';
+import {
+  OpenSessionRequest,
+  SessionServiceService,
+  SessionStart,
+} from '../../generated/typescript/holdfast/v1/session_service';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { requestDecoders } from '../../src/autocomplete/service/large-requests';
-import { sessionServiceDefinition } from '../../src/leases/service/session-conversation';
+import { readSessionRequest } from '../../src/leases/service/session-request';
 import { start } from './autocomplete-calls';
 import { Harness, UUID_V4 } from './harness';
 import { frame, RawConnection } from './raw-call';
@@ -104,8 +108,8 @@ test('a request of a session with half a million commands is decoded up to one c
     ),
     repeated(3, 524_000),
   ]);
-  const { path, requestDeserialize } = sessionServiceDefinition.openSession;
-  expect(requestDeserialize(request).commands).toHaveLength(1001);
+  const { path } = SessionServiceService.openSession;
+  expect(readSessionRequest(request).commands).toHaveLength(1001);
   const harness = await Harness.start();
   const connection = new RawConnection(harness.target);
   expect(await connection.call({ path, body: frame(request), halfClose: false })).toMatchObject({

@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import {
   CallGate,
@@ -8,12 +10,16 @@ import {
   MAX_URGENT_CALLS,
   shortenTimeout,
   timeoutMs,
+  UNKNOWN_CALL,
 } from '../../src/rpc/entry/gate';
 import { HoldfastError } from '../../src/base/errors';
-import { callKinds } from '../../src/rpc/call-kinds';
-import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
-import { lockServiceDefinition } from '../../src/leases/service/lease-services';
+import { defaultLimits } from '../../src/leases/lease';
+import { lockService } from '../../src/leases/service/lease-services';
+import { offeredCalls } from '../../src/rpc/service';
+import { Health } from '../../src/server/health';
 import { ManualClock, settled } from '../support/manual-clock';
+import { ROOT } from '../support/root';
+import { fakePermits } from './fake-engines';
 
 const KINDS: Readonly<Record<string, CallKind>> = {
   check: { priority: 'high', unary: true, isProbe: true, isOpen: true },
@@ -505,12 +511,14 @@ it('leaves a timeout of more than a day as it is, because the header has at most
 });
 
 it('knows which calls are urgent', () => {
-  const kindOf = callKinds([lockServiceDefinition, HealthService]);
+  const services = [lockService(fakePermits().engine, defaultLimits), new Health([]).service];
+  const calls = offeredCalls(services, readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+  const kindOf = (path: string) => calls.get(path) ?? UNKNOWN_CALL;
   const priorities = ['RenewLock', 'ReleaseLock', 'AcquireLock', 'HoldLock', 'GetLock'].map(
     (name) => kindOf(`/holdfast.v1.LockService/${name}`).priority,
   );
   expect(priorities).toEqual(['high', 'high', 'normal', 'normal', 'low']);
-  expect(kindOf('/grpc.health.v1.Health/Check')).toEqual({
+  expect(kindOf('/grpc.health.v1.Health/Check')).toMatchObject({
     priority: 'high',
     unary: true,
     isProbe: true,

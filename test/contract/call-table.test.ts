@@ -6,38 +6,31 @@ import {
   type MethodDescriptorProto,
   type ServiceDescriptorProto,
 } from '@bufbuild/protobuf/wkt';
-import type { ServiceDefinition } from '@grpc/grpc-js';
-import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
-import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
-import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
 import { PutEntriesRequest } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import { AuditLog } from '../../src/access/audit';
-import { Authorization } from '../../src/access/authorization';
-import { readCallRules, type CallRule } from '../../src/access/call-rules';
-import type { NameChecks } from '../../src/access/named-resources';
+import { Authorization, CheckedRights, type NameChecks } from '../../src/access/authorization';
 import { Policy } from '../../src/access/policy';
-import {
-  AUTOCOMPLETE_REQUEST_BYTES,
-  autocompleteServiceDefinition,
-} from '../../src/autocomplete/service/autocomplete-services';
 import { systemClock } from '../../src/base/clock';
 import type { HoldfastError } from '../../src/base/errors';
 import { defaultLimits } from '../../src/leases/lease';
 import { anyLeaseId } from '../../src/leases/lease-id';
-import { lockServiceDefinition, semaphoreServiceDefinition } from '../../src/leases/service/lease-services';
+import { type LockRows, type SemaphoreRows } from '../../src/leases/service/lease-services';
 import { SessionCommands } from '../../src/leases/service/session-commands';
-import {
-  SESSION_REQUEST_BYTES,
-  sessionServiceDefinition,
-} from '../../src/leases/service/session-conversation';
-import { callKinds } from '../../src/rpc/call-kinds';
 import { UndecodedMessage } from '../../src/rpc/decoding';
 import { MAX_REQUEST_BYTES } from '../../src/rpc/entry/intake';
-import type { HandledCall } from '../../src/rpc/handlers';
+import {
+  type HandledCall,
+  type OfferedCall,
+  type KnownRow,
+  offeredCalls,
+  type OfferedService,
+} from '../../src/rpc/service';
+import { Health } from '../../src/server/health';
+import { Descriptors, Reflection } from '../../src/server/reflection';
 import { NO_LOG } from '../support/fake-call';
 import { ROOT } from '../support/root';
 import { Samples, type Sample } from './call-samples';
+import { Harness } from './harness';
 
 /**
  * What the house knows about each call, in call-table.txt: its verb, the names that need the verb, who goes first, what no
@@ -49,19 +42,14 @@ const FILE = join(ROOT, 'test/contract/call-table.txt');
 const DESCRIPTORS = readFileSync(join(ROOT, 'generated', 'descriptor.binpb'));
 const SET = fromBinary(FileDescriptorSetSchema, DESCRIPTORS);
 
-const SERVICES: readonly ServiceDefinition[] = [
-  lockServiceDefinition,
-  semaphoreServiceDefinition,
-  sessionServiceDefinition,
-  autocompleteServiceDefinition,
-  ServerServiceService,
-  HealthService,
-  ReflectionV1,
-  ReflectionV1Alpha,
-];
-const SIZES = new Map([...AUTOCOMPLETE_REQUEST_BYTES, ...SESSION_REQUEST_BYTES]);
-const RULES = readCallRules(DESCRIPTORS);
-const KIND_OF = callKinds(SERVICES, SIZES);
+let contract: readonly OfferedService[];
+let calls: ReadonlyMap<string, OfferedCall>;
+beforeAll(async () => {
+  const harness = await Harness.start({ services: (services) => (contract = services) });
+  await harness.close();
+  const reflection = new Reflection(new Descriptors(DESCRIPTORS), NO_LOG);
+  calls = offeredCalls([...contract, new Health(contract).service, ...reflection.services], DESCRIPTORS);
+});
 
 /** The requests that the server decodes later, as the checks get them. */
 const UNDECODED: Readonly<Record<string, (value: never) => unknown>> = {
@@ -70,15 +58,16 @@ const UNDECODED: Readonly<Record<string, (value: never) => unknown>> = {
 };
 
 /** The names of a request, with the verbs that they need. */
-function namesOf({ verb, checkNames }: CallRule, request: unknown): string {
+function namesOf({ rule }: OfferedCall, request: unknown): string {
+  if (rule === undefined) return 'none';
+  const { verb, names } = rule;
   const needed: string[] = [];
   const caller: NameChecks = {
     require: (name) => void needed.push(`${verb} ${JSON.stringify(name)}`),
     requireVerb: (other, name) => void needed.push(`${other} ${JSON.stringify(name)}`),
-    may: () => true,
     requireAgain: () => void needed.push('the names of the message before'),
   };
-  checkNames(request, caller);
+  names(request as never, caller);
   return needed.join(', ') || 'none';
 }
 
@@ -97,8 +86,8 @@ function differing(samples: readonly Sample[], read: (request: unknown) => strin
   });
 }
 
-function row(title: string, lines: readonly string[]): string {
-  return lines.map((line, index) => `  ${(index === 0 ? title : '').padEnd(6)} ${line}\n`).join('');
+function lines(title: string, values: readonly string[]): string {
+  return values.map((line, index) => `  ${(index === 0 ? title : '').padEnd(6)} ${line}\n`).join('');
 }
 
 function linesOf(
@@ -107,14 +96,15 @@ function linesOf(
   method: MethodDescriptorProto,
 ): string {
   const path = `/${packageName}.${service.name}/${method.name}`;
-  const { priority, unary, isProbe, isOpen, isLarge } = KIND_OF(path);
+  const call = calls.get(path);
+  if (call === undefined) throw new Error(`no service offers ${path}`);
   const marks = [
-    unary ? 'unary' : 'stream',
-    ...(isProbe === true ? ['probe'] : []),
-    ...(isOpen === true ? ['needs no credential'] : []),
-    ...(isLarge === true ? ['proven before its request'] : []),
+    call.unary ? 'unary' : 'stream',
+    ...(call.isProbe === true ? ['probe'] : []),
+    ...(call.isOpen === true ? ['needs no credential'] : []),
+    ...(call.isLarge === true ? ['proven before its request'] : []),
   ];
-  const rule = RULES.get(path);
+  const row = call.row as KnownRow;
   const samples = new Samples(SET, service.name === 'SemaphoreService' ? 'semaphore' : 'lock').of(
     method.inputType,
   );
@@ -122,27 +112,24 @@ function linesOf(
   if (undecoded !== undefined) {
     samples.push({ label: 'undecoded', value: undecoded(samples[0]?.value as never) });
   }
-  const ofRule =
-    rule &&
-    row(
-      'names',
-      differing(samples, (request) => namesOf(rule, request)),
-    ) +
-      row(
-        'keeps',
-        differing(samples, (request) => (rule.keepsLease(request) ? 'a lease' : 'no lease')),
-      ) +
-      row(
-        'audit',
-        differing(samples, (request) => JSON.stringify(rule.actOf?.(request), bigints) ?? 'none'),
-      );
+  const keeps = (request: unknown): string => (row.keepsLease?.(request as never) ? 'a lease' : 'no lease');
+  const act = (request: unknown): string => JSON.stringify(row.audit?.(request as never), bigints) ?? 'none';
   return [
     `${packageName}.${service.name}/${method.name}\n`,
-    row('call', [marks.join(', ')]),
-    row('verb', [rule?.verb ?? 'none, for everybody']),
-    row('load', [priority]),
-    row('bytes', [String(SIZES.get(path) ?? MAX_REQUEST_BYTES)]),
-    ofRule ?? '',
+    lines('call', [marks.join(', ')]),
+    lines('verb', [call.rule?.verb ?? 'none, for everybody']),
+    lines('load', [call.priority]),
+    lines('bytes', [String(call.bytes ?? MAX_REQUEST_BYTES)]),
+    ...(call.rule === undefined
+      ? []
+      : [
+          lines(
+            'names',
+            differing(samples, (request) => namesOf(call, request)),
+          ),
+          lines('keeps', differing(samples, keeps)),
+          lines('audit', differing(samples, act)),
+        ]),
   ].join('');
 }
 
@@ -152,14 +139,16 @@ function bigints(_key: string, value: unknown): unknown {
 
 /** What a caller without any right is told about each command of a session. */
 function commandLines(): string[] {
-  const control = {
-    rules: RULES,
-    authorization: new Authorization(new Policy([])),
-    accounts: undefined,
-    audit: new AuditLog(NO_LOG, systemClock),
+  const [locks, semaphores] = contract as [LockRows, SemaphoreRows];
+  const commands = new SessionCommands(defaultLimits, locks, semaphores);
+  const nobody = { identity: 'nobody', peer: '', method: '' };
+  const authorization = new Authorization(new Policy([]));
+  const audit = new AuditLog(NO_LOG, systemClock);
+  const rightsFor: HandledCall['rightsFor'] = (row, named) => {
+    const { rule } = [...calls.values()].find((call) => call.row === row)!;
+    return new CheckedRights(nobody, authorization, audit, rule!, named);
   };
-  const commands = new SessionCommands({ clock: systemClock, log: NO_LOG, control }, defaultLimits);
-  const call = { identity: 'nobody', peer: '', method: '', takeCommand: () => undefined };
+  const call = { rightsFor, takeCommand: () => undefined };
   const defaults = { holderId: '', metadata: new Map<string, string>() };
   const refusal = (value: unknown, lease: string): string => {
     try {
@@ -178,19 +167,19 @@ function commandLines(): string[] {
     const samples = new Samples(SET, service);
     const { leaseId } = samples.of('.holdfast.v1.RenewLockRequest')[0]?.value as { leaseId: string };
     const commands = samples.of('.holdfast.v1.SessionCommand');
-    const lines = differing(commands.slice(1), (command) => refusal(command, leaseId));
-    return lines.map((line) => `  ${line}, of a ${service}\n`);
+    const refusals = differing(commands.slice(1), (command) => refusal(command, leaseId));
+    return refusals.map((line) => `  ${line}, of a ${service}\n`);
   });
 }
 
 function table(): string {
-  const calls = SET.file.flatMap((file) =>
+  const rows = SET.file.flatMap((file) =>
     file.service.flatMap((service) => service.method.map((method) => linesOf(file.package, service, method))),
   );
-  return [...calls, `Commands of a session need\n${commandLines().join('')}`].join('\n');
+  return [...rows, `Commands of a session need\n${commandLines().join('')}`].join('\n');
 }
 
-test('each call has the verb, names, load, quota rule, audit line and size of call-table.txt', () => {
+test('each call of the contract is offered, and has the verb, names, load, quota rule, audit line and size of call-table.txt', () => {
   const made = table();
   if (process.env['WRITE_CALL_TABLE'] === '1') writeFileSync(FILE, made);
   expect(made).toBe(readFileSync(FILE, 'utf8'));

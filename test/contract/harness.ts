@@ -5,7 +5,6 @@ import {
   type ChannelCredentials,
   type ClientReadableStream,
   type ClientUnaryCall,
-  type Server,
   type ServiceError,
 } from '@grpc/grpc-js';
 import { AutocompleteServiceClient } from '../../generated/typescript/holdfast/v1/autocomplete_service';
@@ -19,10 +18,9 @@ import { defaultLimits } from '../../src/leases/lease';
 import { defaultSessionLimits, type SessionLimits } from '../../src/leases/sessions/session-requests';
 import { Sessions } from '../../src/leases/sessions/sessions';
 import { type AccessSettings, openAccess, type OpenedAccess } from '../../src/access/open-access';
-import type { CallContext } from '../../src/rpc/handlers';
 import type { Log } from '../../src/base/meters';
 import type { MethodMeter } from '../../src/rpc/entry/call-meters';
-import { GrpcServer } from '../../src/server/grpc-server';
+import { type ChangeServices, GrpcServer } from '../../src/server/grpc-server';
 import type { IntakeLimits, IntakeStats } from '../../src/rpc/entry/unfinished';
 import type { Address } from '../../src/rpc/entry/grpc-js';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
@@ -47,7 +45,7 @@ export interface HarnessOptions {
   readonly accessClock?: Clock | undefined;
   readonly connectionMaxAgeMs?: number;
   readonly reflection?: boolean;
-  readonly extend?: (server: Server, context: CallContext) => void;
+  readonly services?: ChangeServices;
 }
 
 function logInto(lines: Logged[]): Log {
@@ -102,7 +100,7 @@ export class Harness {
       accounts: opened.accounts,
       connectionMaxAgeMs: options.connectionMaxAgeMs,
       reflection: options.reflection,
-      extend: options.extend,
+      services: options.services,
     });
   }
 

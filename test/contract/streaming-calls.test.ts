@@ -4,13 +4,8 @@ import { LockServiceService, type GetLockRequest } from '../../generated/typescr
 import { holdfastError } from '../../clients/typescript';
 import type { Call } from '../../src/base/call';
 import { HoldfastError } from '../../src/base/errors';
-import {
-  bidi,
-  clientStream,
-  MAX_HEADER_BYTES,
-  type BidiHandler,
-  type ClientStreamHandler,
-} from '../../src/rpc/handlers';
+import { MAX_HEADER_BYTES } from '../../src/rpc/handlers';
+import type { ConversationRow, Rows, UploadRow } from '../../src/rpc/service';
 import type { RequestReader } from '../../src/rpc/streams';
 import { eventually } from '../support/eventually';
 import { failureOf, Harness } from './harness';
@@ -32,20 +27,19 @@ const SERVICE = {
 const Client = makeGenericClientConstructor(SERVICE, 'Streams');
 
 const handlers = {
-  up: undefined as unknown as ClientStreamHandler<Text, Text>,
-  both: undefined as unknown as BidiHandler<Text, Text>,
+  up: undefined as unknown as UploadRow<Text, Text>['handle'],
+  both: undefined as unknown as ConversationRow<Text, Text>['handle'],
+};
+
+const rows: Rows<typeof SERVICE> = {
+  up: { names: () => undefined, load: 'low', handle: (requests, call) => handlers.up(requests, call) },
+  both: { names: () => undefined, load: 'low', handle: (stream, call) => handlers.both(stream, call) },
 };
 
 let harness: Harness;
 let client: InstanceType<typeof Client>;
 beforeAll(async () => {
-  harness = await Harness.start({
-    extend: (server, context) =>
-      server.addService(SERVICE, {
-        up: clientStream<Text, Text>(context, (requests, call) => handlers.up(requests, call)),
-        both: bidi<Text, Text>(context, (stream, call) => handlers.both(stream, call)),
-      }),
-  });
+  harness = await Harness.start({ services: (services) => [...services, { definition: SERVICE, rows }] });
   client = harness.client(Client);
 });
 beforeEach(() => harness.logged.splice(0));

@@ -1,27 +1,20 @@
-import type { UntypedHandleCall } from '@grpc/grpc-js';
 import {
-  type AddRecentRequest,
-  type AddRecentResponse,
   AutocompleteServiceService,
-  type DeleteRecentsRequest,
-  type DeleteRecentsResponse,
-  type ImportDictionaryResponse,
-  type RemoveRecentRequest,
-  type RemoveRecentResponse,
-  AutocompleteServiceService as service,
-  type SuggestRecentsRequest,
   SuggestRecentsResponse,
   type SuggestRequest,
   SuggestResponse,
   type SuggestStreamRequest,
   SuggestStreamResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import type { CheckNames } from '../../access/authorization';
 import { answerWithinMs, type Call } from '../../base/call';
+import type { Clock } from '../../base/clock';
 import type { HoldfastError } from '../../base/errors';
 import type { FailureCounts } from '../../rpc/entry/call-meters';
 import { checkName, checkPageSize, requireName, Violations } from '../../rpc/fields';
-import { bidi, type CallContext, clientStream, type HandledCall, unary } from '../../rpc/handlers';
 import { OpenStreams, within } from '../../rpc/open-streams';
+import type { HandledCall, OfferedService, Rows } from '../../rpc/service';
+import type { RequestReader } from '../../rpc/streams';
 import { serializer } from '../../rpc/wire';
 import type { AutocompleteEngine } from '../autocomplete';
 import {
@@ -32,7 +25,7 @@ import {
   STREAM_PATIENCE_MS,
   SUGGESTION_PAGES,
 } from '../suggestion';
-import { dictionaryHandlers, entryHandlers } from './dictionary-rows';
+import { dictionaryRows, entryRows, MOST_ENTRIES_BYTES } from './dictionary-rows';
 import {
   checkEntryText,
   checkMatchKinds,
@@ -44,68 +37,51 @@ import {
 } from './entry-fields';
 import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './entry-messages';
 import { importDictionary, type ImportMessage, receiveStart } from './import-stream';
-import { EntryRequests, requestDecoders, smallRequestDecoders } from './large-requests';
+import { EntryRequests, type ImportPart, smallRequestDecoders } from './large-requests';
 import { QueryStream } from './suggest-stream';
 
-/**
- * The generated AutocompleteService, with faster serializers for the answers that each keystroke needs. Its decoders
- * stop at lists that are too long, and leave large messages to a thread.
- */
-export const autocompleteServiceDefinition = {
-  ...AutocompleteServiceService,
-  suggest: { ...AutocompleteServiceService.suggest, responseSerialize: serializer(SuggestResponse) },
-  suggestRecents: {
-    ...AutocompleteServiceService.suggestRecents,
-    responseSerialize: serializer(SuggestRecentsResponse),
-  },
-  suggestStream: {
-    ...AutocompleteServiceService.suggestStream,
-    responseSerialize: serializer(SuggestStreamResponse),
-  },
-  putEntries: {
-    ...AutocompleteServiceService.putEntries,
-    requestDeserialize: smallRequestDecoders.putEntries,
-  },
-  deleteEntries: {
-    ...AutocompleteServiceService.deleteEntries,
-    requestDeserialize: requestDecoders.deleteEntries,
-  },
-  importDictionary: {
-    ...AutocompleteServiceService.importDictionary,
-    requestDeserialize: smallRequestDecoders.importDictionary,
-  },
-};
+type AllRows = Rows<typeof AutocompleteServiceService>;
 
 /** The imports of one server before their start. Each waits a short time, and costs about 20 kB of memory. */
 const MAX_STARTS = 1000;
 
-export interface AutocompleteHandlers {
-  readonly handlers: Record<keyof typeof AutocompleteServiceService, UntypedHandleCall>;
+export interface OpenedService {
+  readonly service: OfferedService;
   /** Ends all streams, because a server can only stop when no stream keeps a connection open. */
   drain(): void;
   /** Ends the thread that checks large requests. Calls that wait for the thread fail. */
   close(): Promise<void>;
 }
 
-export function autocompleteHandlers(
-  context: CallContext,
+/** Serializers of our own are faster, for the answers that each keystroke needs. */
+export function autocompleteService(
   engine: AutocompleteEngine,
   limits: AutocompleteLimits,
+  clock: Clock,
   queryFailures: FailureCounts,
-): AutocompleteHandlers {
-  const requests = new EntryRequests(context.clock);
+): OpenedService {
+  const requests = new EntryRequests(clock);
   const starts = new OpenStreams(MAX_STARTS, 'imports without a start');
   const imports = new OpenStreams(limits.maxImports, 'imports');
   const suggestStreams = new OpenStreams(limits.maxSuggestStreams, 'SuggestStreams');
-  const handlers = {
-    ...recentsHandlers(context, engine),
-    ...dictionaryHandlers(context, engine),
-    ...entryHandlers(context, engine, requests),
-    ...suggestHandlers(context, engine, suggestStreams, queryFailures),
+  const rows: AllRows = {
+    ...recentsRows(engine),
+    ...dictionaryRows(engine),
+    ...entryRows(engine, requests),
+    ...suggestRows(engine, suggestStreams, queryFailures),
 
-    importDictionary: clientStream<ImportMessage, ImportDictionaryResponse>(
-      context,
-      async (messages, call) => {
+    importDictionary: {
+      /** The handler passes each part. Parts after the start name nothing themselves. */
+      names: ({ part }: { readonly part: ImportPart | undefined }, caller) => {
+        if (part?.$case === 'start') caller.require(part.value.dictionary);
+        else caller.requireAgain();
+      },
+      load: 'low',
+      audit: ({ part }: { readonly part: ImportPart | undefined }) =>
+        part?.$case === 'start' ? { action: 'import dictionary', name: part.value.dictionary } : undefined,
+      bytes: MOST_ENTRIES_BYTES,
+      decode: smallRequestDecoders.importDictionary,
+      handle: async (messages: RequestReader<ImportMessage>, call) => {
         const interrupt = (error: HoldfastError): void => messages.interrupt(error);
         const start = await within(starts, interrupt, () => receiveStart(call, messages));
         const view = await within(imports, interrupt, () =>
@@ -113,10 +89,10 @@ export function autocompleteHandlers(
         );
         return { dictionary: dictionaryMessage(view) };
       },
-    ),
+    },
   };
   return {
-    handlers,
+    service: { definition: AutocompleteServiceService, rows, isLoadedAtStart: true },
     drain: () => {
       starts.drain();
       imports.drain();
@@ -126,11 +102,16 @@ export function autocompleteHandlers(
   };
 }
 
-function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
+const byList: CheckNames<{ readonly list: string }> = ({ list }, caller) => caller.require(list);
+
+function recentsRows(
+  engine: AutocompleteEngine,
+): Pick<AllRows, 'addRecent' | 'removeRecent' | 'suggestRecents' | 'deleteRecents'> {
   return {
-    addRecent: unary<AddRecentRequest, AddRecentResponse>(
-      context,
-      async ({ list, text, entryId, payload, capacity: requested }) => {
+    addRecent: {
+      names: byList,
+      load: 'low',
+      handle: async ({ list, text, entryId, payload, capacity: requested }) => {
         const violations = new Violations();
         checkName(violations, 'list', list);
         checkEntryText(violations, 'text', text);
@@ -142,11 +123,12 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
         await engine.addRecent(list, { text, entryId, payload }, capacity);
         return {};
       },
-    ),
+    },
 
-    removeRecent: unary<RemoveRecentRequest, RemoveRecentResponse>(
-      context,
-      async ({ list, entryId, text }) => {
+    removeRecent: {
+      names: byList,
+      load: 'low',
+      handle: async ({ list, entryId, text }) => {
         const violations = new Violations();
         checkName(violations, 'list', list);
         checkOptionalId(violations, 'entry_id', entryId);
@@ -155,33 +137,49 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
         violations.throwIfAny();
         return { removed: await engine.removeRecent(list, { entryId, text }) };
       },
-    ),
+    },
 
-    suggestRecents: unary<SuggestRecentsRequest, SuggestRecentsResponse>(context, async (request) => {
-      const { list, query } = request;
-      const violations = new Violations();
-      checkName(violations, 'list', list);
-      checkQuery(violations, 'query', query);
-      const pageSize = checkPageSize(violations, 'page_size', request.pageSize, SUGGESTION_PAGES);
-      const kinds = checkMatchKinds(violations, 'match_kinds', request.matchKinds);
-      violations.throwIfAny();
-      const suggestions = await engine.suggestRecents(list, { query, pageSize, kinds });
-      return { suggestions: suggestions.map(suggestionMessage) };
-    }),
+    suggestRecents: {
+      names: byList,
+      load: 'low',
+      answer: serializer(SuggestRecentsResponse),
+      handle: async (request) => {
+        const { list, query } = request;
+        const violations = new Violations();
+        checkName(violations, 'list', list);
+        checkQuery(violations, 'query', query);
+        const pageSize = checkPageSize(violations, 'page_size', request.pageSize, SUGGESTION_PAGES);
+        const kinds = checkMatchKinds(violations, 'match_kinds', request.matchKinds);
+        violations.throwIfAny();
+        const suggestions = await engine.suggestRecents(list, { query, pageSize, kinds });
+        return { suggestions: suggestions.map(suggestionMessage) };
+      },
+    },
 
-    deleteRecents: unary<DeleteRecentsRequest, DeleteRecentsResponse>(context, async ({ list }) => {
-      requireName('list', list);
-      return { deleted: await engine.deleteRecents(list) };
-    }),
+    deleteRecents: {
+      names: byList,
+      load: 'low',
+      handle: async ({ list }) => {
+        requireName('list', list);
+        return { deleted: await engine.deleteRecents(list) };
+      },
+    },
   };
 }
 
-function suggestHandlers(
-  context: CallContext,
+const bySuggest: CheckNames<{ readonly dictionary: string; readonly recentsList: string }> = (
+  { dictionary, recentsList },
+  caller,
+) => {
+  caller.require(dictionary);
+  if (recentsList !== '') caller.requireVerb('read', recentsList);
+};
+
+function suggestRows(
   engine: AutocompleteEngine,
   open: OpenStreams,
   failures: FailureCounts,
-) {
+): Pick<AllRows, 'suggest' | 'suggestStream'> {
   /** Answers an invalid query with an error message, so that the stream continues. */
   const answer = async (message: SuggestStreamRequest, call: HandledCall): Promise<SuggestStreamResponse> => {
     const { queryId, suggest } = message;
@@ -200,26 +198,38 @@ function suggestHandlers(
   };
 
   return {
-    suggest: unary<SuggestRequest, SuggestResponse>(context, async (request, call) =>
-      suggestMessage(await engine.suggest(readSuggest(request, '', call, answerWithinMs(call.timeoutMs)))),
-    ),
+    suggest: {
+      names: bySuggest,
+      load: 'low',
+      answer: serializer(SuggestResponse),
+      handle: async (request, call) =>
+        suggestMessage(await engine.suggest(readSuggest(request, '', call, answerWithinMs(call.timeoutMs)))),
+    },
 
-    suggestStream: bidi<SuggestStreamRequest, SuggestStreamResponse>(context, async (stream, call) => {
-      const queries = new QueryStream<SuggestStreamRequest, SuggestStreamResponse>({
-        lookUp: (query) => answer(query, call),
-        write: (message) => stream.write(message),
-      });
-      const leave = open.enter((error) => queries.abort(error));
-      call.onCancelled(() => queries.abort());
-      stream.on('drain', () => queries.resume());
-      stream.on('end', () => queries.finish());
-      stream.on('data', (request: SuggestStreamRequest) => queries.push(request));
-      try {
-        await queries.ended;
-      } finally {
-        leave();
-      }
-    }),
+    suggestStream: {
+      /** The handler passes each message. */
+      names: ({ suggest }, caller) => {
+        if (suggest !== undefined) bySuggest(suggest, caller);
+      },
+      load: 'low',
+      answer: serializer(SuggestStreamResponse),
+      handle: async (stream, call) => {
+        const queries = new QueryStream<SuggestStreamRequest, SuggestStreamResponse>({
+          lookUp: (query) => answer(query, call),
+          write: (message) => stream.write(message),
+        });
+        const leave = open.enter((error) => queries.abort(error));
+        call.onCancelled(() => queries.abort());
+        stream.on('drain', () => queries.resume());
+        stream.on('end', () => queries.finish());
+        stream.on('data', (request: SuggestStreamRequest) => queries.push(request));
+        try {
+          await queries.ended;
+        } finally {
+          leave();
+        }
+      },
+    },
   };
 }
 
@@ -253,16 +263,3 @@ function readSuggest(
     asked: { maxStalenessMs, patienceMs, caller },
   };
 }
-
-const MIB = 1024 * 1024;
-
-/**
- * The contract's bounds of the requests with many entries, in bytes per message, by path. 1000 entries of the largest
- * size would take 11 MB, so a caller divides large entries among several requests. 1000 ids of the largest size take
- * 516 kB.
- */
-export const AUTOCOMPLETE_REQUEST_BYTES: ReadonlyMap<string, number> = new Map([
-  [service.putEntries.path, 4 * MIB],
-  [service.importDictionary.path, 4 * MIB],
-  [service.deleteEntries.path, MIB],
-]);

@@ -9,7 +9,7 @@ import type { DictionaryView, ImportSession } from '../suggestion';
 import { timeSpan } from '../../base/text';
 import { MOST_SMALL_BYTES, UndecodedMessage } from '../../rpc/decoding';
 import { checkName, throwIfInvalid, Violations } from '../../rpc/fields';
-import type { HandledCall } from '../../rpc/handlers';
+import type { HandledCall } from '../../rpc/service';
 import type { RequestReader } from '../../rpc/streams';
 import { checkImportPart, type EntryRequests, type ImportPart } from './large-requests';
 import { checkProfile, checkSentCount } from './entry-fields';

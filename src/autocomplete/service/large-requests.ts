@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
 import {
   DeleteEntriesRequest,
   type Entry as EntryMessage,
@@ -152,7 +153,7 @@ function threadLost(cause: ThreadLost): HoldfastError {
   );
 }
 
-/** The lists of the requests with many entries, by field number. `autocomplete-services.ts` has the bounds in bytes. */
+/** The lists of the requests with many entries, by field number. The rows have the bounds in bytes. */
 
 const entry: ListBounds = new Map([[3, { maxItems: MAX_ALIASES }]]);
 const putEntries: ListBounds = new Map([[2, { maxItems: MAX_ENTRIES, inside: entry }]]);
@@ -172,3 +173,31 @@ export const smallRequestDecoders = {
   putEntries: smallMessageDecoder(PutEntriesRequest, putEntries),
   importDictionary: smallMessageDecoder(ImportDictionaryRequest, importDictionary),
 };
+
+const LENGTH_DELIMITED = 2;
+
+/**
+ * The dictionary of a large PutEntriesRequest. Refuses most callers before a thread decodes the request. An attacker can
+ * build a request that the generated code reads differently, so the handler checks the decoded dictionary again.
+ */
+export function dictionaryIn({ bytes }: UndecodedMessage): string {
+  const reader = new BinaryReader(bytes);
+  let dictionary = '';
+  try {
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32();
+      const wireType = tag & 7;
+      if (tag >>> 3 === 1 && wireType === LENGTH_DELIMITED) {
+        dictionary = reader.string();
+      } else if (wireType === LENGTH_DELIMITED) {
+        const length = reader.uint32();
+        reader.pos += length;
+      } else {
+        reader.skip(wireType);
+      }
+    }
+  } catch {
+    // The handler refuses bytes that are no message.
+  }
+  return dictionary;
+}

@@ -4,10 +4,7 @@ import { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
 import {
   type AcquireLockRequest,
   AcquireLockResponse,
-  type GetLockRequest,
-  type GetLockResponse,
   HoldLockResponse,
-  type LockServiceServer,
   LockServiceService,
   ReleaseLockResponse,
   RenewLockResponse,
@@ -16,21 +13,14 @@ import {
 import {
   type AcquirePermitsRequest,
   AcquirePermitsResponse,
-  type DeleteSemaphoreRequest,
-  type DeleteSemaphoreResponse,
-  type GetSemaphoreRequest,
-  type GetSemaphoreResponse,
   HoldPermitsResponse,
   ReleasePermitsResponse,
   RenewPermitsResponse,
-  type SemaphoreServiceServer,
   SemaphoreServiceService,
-  type SetSemaphoreLimitRequest,
-  type SetSemaphoreLimitResponse,
   WatchSemaphoreResponse,
 } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { checkName, requireName, Violations } from '../../rpc/fields';
-import { type CallContext, type HandledCall, serverStream, unary } from '../../rpc/handlers';
+import type { HandledCall, RequestRights, Rows, ServiceRows, UnaryRow, WatchRow } from '../../rpc/service';
 import { type EventShape, EventStream } from '../../rpc/streams';
 import { serializer, sharedSerializer } from '../../rpc/wire';
 import type { HoldEvent, Limits, Service } from '../lease';
@@ -46,11 +36,15 @@ import {
 } from './lease-messages';
 import {
   type AcquireFields,
+  byLeaseId,
+  byName,
+  byStart,
   checkCount,
   checkLeaseId,
   checkMetadata,
   checkTtl,
   type FieldPath,
+  filtered,
   type HoldStartMessage,
   leaseRequestReaders,
   type ListFields,
@@ -59,7 +53,7 @@ import {
   readList,
   ttlBounds,
 } from './request-fields';
-import { revokeHandler, watchHandler } from './revoke-watch';
+import { revokeRow, watchRow } from './revoke-watch';
 
 function holdEvents({
   receivedAt,
@@ -76,26 +70,43 @@ interface RenewFields {
   readonly metadataUpdate: proto.MetadataUpdate | undefined;
 }
 
+interface LeaseAnswer {
+  lease: proto.Lease | undefined;
+}
+
+interface ReleaseAnswer {
+  released: boolean;
+  lossCause: proto.LossCause;
+}
+
+interface HoldAnswer {
+  holdEvent: proto.HoldEvent | undefined;
+}
+
 /**
- * The handlers that LockService and SemaphoreService share. `readAmount` reads the fields in which the requests of the
- * two services differ.
+ * The rows that LockService and SemaphoreService share. `readAmount` reads the fields in which the requests of the two
+ * services differ.
  */
-function leaseHandlers<Request extends AcquireFields>(
-  context: CallContext,
+function leaseRows<Request extends AcquireFields>(
   engine: LeaseEngine,
   service: Service,
   limits: Limits,
   readAmount: ReadAmount<Request>,
 ) {
   const { readAcquire, readStart } = leaseRequestReaders(limits, readAmount);
-  return {
-    acquire: unary<Request, { lease: proto.Lease | undefined }>(context, async (request, call) => {
-      const lease = await engine.acquire(call, service, readAcquire(request, '', false, call.maxTtlMs));
+  const acquire: UnaryRow<Request, LeaseAnswer> = {
+    names: byName,
+    load: 'normal',
+    handle: async (request, call) => {
+      const lease = await engine.acquire(call, service, readAcquire(request, '', false, call));
       return { lease: leaseMessage(lease, call.receivedAt) };
-    }),
-
-    renew: unary<RenewFields, { lease: proto.Lease | undefined }>(context, async (request, call) => {
-      const { leaseId, ttl, metadataUpdate } = request;
+    },
+  };
+  const renew: UnaryRow<RenewFields, LeaseAnswer> = {
+    names: byLeaseId(service),
+    load: 'high',
+    keepsLease: () => true,
+    handle: async ({ leaseId, ttl, metadataUpdate }, call) => {
       const violations = new Violations();
       const renewal = {
         ttlMs: checkTtl(violations, 'ttl', ttl, ttlBounds(limits, call.maxTtlMs)),
@@ -106,69 +117,69 @@ function leaseHandlers<Request extends AcquireFields>(
       violations.throwIfAny();
       const lease = await engine.renew(call, service, leaseId, renewal);
       return { lease: leaseMessage(lease, call.receivedAt) };
-    }),
-
-    release: unary<{ leaseId: string }, { released: boolean; lossCause: proto.LossCause }>(
-      context,
-      async (request, call) => {
-        const { released, lossCause } = await engine.release(call, service, request.leaseId);
-        return { released, lossCause: lossCauseMessage(lossCause) };
-      },
-    ),
-
-    list: <Request extends ListFields, Response>(toMessage: (page: ResourcePage) => Response) =>
-      unary<Request, Response>(context, async (request, call) =>
-        toMessage(await engine.list(call, service, readList(request), call)),
-      ),
-
-    hold: serverStream<HoldStartMessage<Request>, { holdEvent: proto.HoldEvent | undefined }>(
-      context,
-      async (request, call, stream) => {
-        const start = readStart(request, call.maxTtlMs);
-        const events = new EventStream(stream, holdEvents(call));
-        try {
-          await engine.hold(call, service, start, events);
-        } finally {
-          events.finish();
-        }
-      },
-    ),
+    },
   };
+  const release: UnaryRow<{ leaseId: string }, ReleaseAnswer> = {
+    names: byLeaseId(service),
+    load: 'high',
+    keepsLease: () => true,
+    handle: async (request, call) => {
+      const { released, lossCause } = await engine.release(call, service, request.leaseId);
+      return { released, lossCause: lossCauseMessage(lossCause) };
+    },
+  };
+  const hold: WatchRow<HoldStartMessage<Request>, HoldAnswer> = {
+    names: byStart(service),
+    load: 'normal',
+    keepsLease: ({ start }) => start?.$case === 'leaseId',
+    handle: async (request, call, stream) => {
+      const start = readStart(request, call);
+      const events = new EventStream(stream, holdEvents(call));
+      try {
+        await engine.hold(call, service, start, events);
+      } finally {
+        events.finish();
+      }
+    },
+  };
+  const list = <Answer>(toMessage: (page: ResourcePage) => Answer): UnaryRow<ListFields, Answer> => ({
+    names: filtered,
+    load: 'low',
+    handle: async (request, call) => toMessage(await engine.list(call, service, readList(request), call)),
+  });
+  return { acquire, renew, release, hold, list };
 }
 
-/** The generated LockService, with faster serializers for the answers that each lease needs. */
-export const lockServiceDefinition = {
-  ...LockServiceService,
-  acquireLock: { ...LockServiceService.acquireLock, responseSerialize: serializer(AcquireLockResponse) },
-  renewLock: { ...LockServiceService.renewLock, responseSerialize: serializer(RenewLockResponse) },
-  releaseLock: { ...LockServiceService.releaseLock, responseSerialize: serializer(ReleaseLockResponse) },
-  holdLock: { ...LockServiceService.holdLock, responseSerialize: serializer(HoldLockResponse) },
-  watchLock: { ...LockServiceService.watchLock, responseSerialize: sharedSerializer(WatchLockResponse) },
-};
+export type LockRows = ServiceRows<typeof LockServiceService>;
 
-export function lockHandlers(context: CallContext, engine: LeaseEngine, limits: Limits): LockServiceServer {
-  const { acquire, renew, release, list, hold } = leaseHandlers(context, engine, 'lock', limits, readMode);
-  return {
-    acquireLock: acquire,
-    renewLock: renew,
-    releaseLock: release,
-    holdLock: hold,
-
-    getLock: unary<GetLockRequest, GetLockResponse>(context, async ({ name }, call) => {
-      requireName('name', name);
-      return { lock: lockMessage(await engine.inspect(call, 'lock', name)) };
-    }),
-
+/** Serializers of our own are faster, for the answers that each lease needs. */
+export function lockService(engine: LeaseEngine, limits: Limits): LockRows {
+  const { acquire, renew, release, hold, list } = leaseRows(engine, 'lock', limits, readMode);
+  const rows: Rows<typeof LockServiceService> = {
+    acquireLock: { ...acquire, answer: serializer(AcquireLockResponse) },
+    renewLock: { ...renew, answer: serializer(RenewLockResponse) },
+    releaseLock: { ...release, answer: serializer(ReleaseLockResponse) },
+    holdLock: { ...hold, answer: serializer(HoldLockResponse) },
+    getLock: {
+      names: byName,
+      load: 'low',
+      handle: async ({ name }, call) => {
+        requireName('name', name);
+        return { lock: lockMessage(await engine.inspect(call, 'lock', name)) };
+      },
+    },
     listLocks: list(({ resources, nextPageToken, sampled }) => ({
       locks: resources.map(lockMessage),
       nextPageToken,
       sampled,
     })),
-
-    watchLock: watchHandler(context, engine, 'lock', (view) => ({ lock: lockMessage(view) })),
-
-    revokeLock: revokeHandler(context, engine, 'lock'),
+    watchLock: {
+      ...watchRow(engine, 'lock', (view) => ({ lock: lockMessage(view) })),
+      answer: sharedSerializer(WatchLockResponse),
+    },
+    revokeLock: revokeRow(engine, 'lock'),
   };
+  return { definition: LockServiceService, rows };
 }
 
 const EXCLUSIVE: PermitAmount = { mode: 'exclusive', permitCount: 1, initialLimit: undefined };
@@ -191,49 +202,27 @@ export function readMode(
   }
 }
 
-/** The generated SemaphoreService, with faster serializers for the answers that each lease needs. */
-export const semaphoreServiceDefinition = {
-  ...SemaphoreServiceService,
-  acquirePermits: {
-    ...SemaphoreServiceService.acquirePermits,
-    responseSerialize: serializer(AcquirePermitsResponse),
-  },
-  renewPermits: {
-    ...SemaphoreServiceService.renewPermits,
-    responseSerialize: serializer(RenewPermitsResponse),
-  },
-  releasePermits: {
-    ...SemaphoreServiceService.releasePermits,
-    responseSerialize: serializer(ReleasePermitsResponse),
-  },
-  holdPermits: { ...SemaphoreServiceService.holdPermits, responseSerialize: serializer(HoldPermitsResponse) },
-  watchSemaphore: {
-    ...SemaphoreServiceService.watchSemaphore,
-    responseSerialize: sharedSerializer(WatchSemaphoreResponse),
-  },
-};
+export type SemaphoreRows = ServiceRows<typeof SemaphoreServiceService>;
 
-export function semaphoreHandlers(
-  context: CallContext,
-  engine: LeaseEngine,
-  limits: Limits,
-): SemaphoreServiceServer {
-  const { acquire, renew, release, list, hold } = leaseHandlers(
-    context,
-    engine,
-    'semaphore',
-    limits,
-    readPermits,
-  );
-  return {
-    acquirePermits: acquire,
-    renewPermits: renew,
-    releasePermits: release,
-    holdPermits: hold,
-
-    setSemaphoreLimit: unary<SetSemaphoreLimitRequest, SetSemaphoreLimitResponse>(
-      context,
-      async ({ name, limit: newLimit, expectedLimit: expected, paused }) => {
+export function semaphoreService(engine: LeaseEngine, limits: Limits): SemaphoreRows {
+  const { acquire, renew, release, hold, list } = leaseRows(engine, 'semaphore', limits, readPermits);
+  const rows: Rows<typeof SemaphoreServiceService> = {
+    acquirePermits: { ...acquire, answer: serializer(AcquirePermitsResponse) },
+    renewPermits: { ...renew, answer: serializer(RenewPermitsResponse) },
+    releasePermits: { ...release, answer: serializer(ReleasePermitsResponse) },
+    holdPermits: { ...hold, answer: serializer(HoldPermitsResponse) },
+    setSemaphoreLimit: {
+      names: byName,
+      load: 'normal',
+      audit: ({ name, limit, expectedLimit, paused }) => ({
+        action: paused === undefined ? 'set limit' : paused ? 'pause semaphore' : 'resume semaphore',
+        name,
+        details: {
+          ...(limit !== undefined && { limit }),
+          ...(expectedLimit !== undefined && { expectedLimit }),
+        },
+      }),
+      handle: async ({ name, limit: newLimit, expectedLimit: expected, paused }) => {
         const violations = new Violations();
         checkName(violations, 'name', name);
         const number = checkCount(violations, 'limit', newLimit, 0);
@@ -246,44 +235,56 @@ export function semaphoreHandlers(
         const view = await engine.setLimit(name, { limit, expectedLimit });
         return { semaphore: semaphoreMessage(view) };
       },
-    ),
-
-    getSemaphore: unary<GetSemaphoreRequest, GetSemaphoreResponse>(context, async ({ name }, call) => {
-      requireName('name', name);
-      return { semaphore: semaphoreMessage(await engine.inspect(call, 'semaphore', name)) };
-    }),
-
-    deleteSemaphore: unary<DeleteSemaphoreRequest, DeleteSemaphoreResponse>(
-      context,
-      async ({ name, force }) => {
+    },
+    getSemaphore: {
+      names: byName,
+      load: 'low',
+      handle: async ({ name }, call) => {
+        requireName('name', name);
+        return { semaphore: semaphoreMessage(await engine.inspect(call, 'semaphore', name)) };
+      },
+    },
+    deleteSemaphore: {
+      names: ({ name, force }, caller) => {
+        caller.require(name);
+        if (force) caller.requireVerb('admin', name);
+      },
+      load: 'normal',
+      audit: ({ name, force }) => ({
+        action: force ? 'delete semaphore by force' : 'delete semaphore',
+        name,
+      }),
+      handle: async ({ name, force }) => {
         requireName('name', name);
         await engine.remove(name, { force });
         return {};
       },
-    ),
-
+    },
     listSemaphores: list(({ resources, nextPageToken, sampled }) => ({
       semaphores: resources.map(semaphoreMessage),
       nextPageToken,
       sampled,
     })),
-
-    watchSemaphore: watchHandler(context, engine, 'semaphore', (view) => ({
-      semaphore: semaphoreMessage(view),
-    })),
-
-    revokePermits: revokeHandler(context, engine, 'semaphore'),
+    watchSemaphore: {
+      ...watchRow(engine, 'semaphore', (view) => ({ semaphore: semaphoreMessage(view) })),
+      answer: sharedSerializer(WatchSemaphoreResponse),
+    },
+    revokePermits: revokeRow(engine, 'semaphore'),
   };
+  return { definition: SemaphoreServiceService, rows };
 }
 
+/** Without the permission to set limits, `initial_limit` counts as unset, so the semaphore must exist. */
 export function readPermits(
   violations: Violations,
-  request: AcquirePermitsRequest,
+  { name, permitCount, initialLimit }: AcquirePermitsRequest,
   path: FieldPath,
+  rights: RequestRights,
 ): PermitAmount {
+  const maySet = initialLimit !== undefined && rights.may('limit', name);
   return {
     mode: 'exclusive',
-    permitCount: checkCount(violations, `${path}permit_count`, request.permitCount, 1) ?? 1,
-    initialLimit: checkCount(violations, `${path}initial_limit`, request.initialLimit, 0),
+    permitCount: checkCount(violations, `${path}permit_count`, permitCount, 1) ?? 1,
+    initialLimit: checkCount(violations, `${path}initial_limit`, maySet ? initialLimit : undefined, 0),
   };
 }

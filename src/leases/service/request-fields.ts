@@ -1,9 +1,11 @@
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import { ListOrder } from '../../../generated/typescript/holdfast/v1/lease';
+import type { CheckNames } from '../../access/authorization';
 import { MAX_IDENTITY_BYTES } from '../../access/identity';
 import { LIST_PAGES, MAX_NAME_BYTES } from '../../base/names';
 import { timeSpan } from '../../base/text';
 import { checkName, checkPageSize, checkText, isLabel, Violations } from '../../rpc/fields';
+import type { RequestRights } from '../../rpc/service';
 import { durationToMs } from '../../rpc/wire';
 import {
   type Limits,
@@ -158,26 +160,49 @@ export type PermitAmount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initia
 
 /** The prefix of field names in violations: `acquire.` in a hold request, the others in a command of a session. */
 export type FieldPath = '' | 'acquire.' | 'acquire_lock.' | 'acquire_permits.';
-export type ReadAmount<Request> = (violations: Violations, request: Request, path: FieldPath) => PermitAmount;
+export type ReadAmount<Request> = (
+  violations: Violations,
+  request: Request,
+  path: FieldPath,
+  rights: RequestRights,
+) => PermitAmount;
 
 export interface HoldStartMessage<Request> {
   readonly start?: { $case: 'acquire'; value: Request } | { $case: 'leaseId'; value: string } | undefined;
 }
+
+export const byName: CheckNames<{ readonly name: string }> = ({ name }, caller) => caller.require(name);
+
+/** The handler leaves out the names that the caller may not read. */
+export const filtered: CheckNames<object> = () => undefined;
+
+/** The handler refuses a malformed lease_id, which names nothing. */
+export const byLeaseId =
+  (service: Service): CheckNames<{ readonly leaseId: string }> =>
+  ({ leaseId }, caller) => {
+    const id = decodeLeaseId(service, leaseId);
+    if (id !== undefined) caller.require(id.resource.name);
+  };
+
+/** The handler refuses a request without a start. */
+export const byStart =
+  (service: Service): CheckNames<HoldStartMessage<{ readonly name: string }>> =>
+  ({ start }, caller) => {
+    if (start?.$case === 'acquire') byName(start.value, caller);
+    else if (start !== undefined) byLeaseId(service)({ leaseId: start.value }, caller);
+  };
 
 export interface LeaseRequestReaders<Request> {
   readAcquire(
     request: Request,
     path: FieldPath,
     needsRequestId: boolean,
-    maxTtlMs: number | undefined,
+    rights: RequestRights,
   ): AcquireRequest;
-  readStart(message: HoldStartMessage<Request>, maxTtlMs: number | undefined): HoldStart;
+  readStart(message: HoldStartMessage<Request>, rights: RequestRights): HoldStart;
 }
 
-/**
- * The functions that check an acquire or hold request and translate it for the engine. They throw INVALID_FIELD.
- * `maxTtlMs` is the bound of the policy for the caller and the name; undefined: none.
- */
+/** The functions that check an acquire or hold request and translate it for the engine. They throw INVALID_FIELD. */
 export function leaseRequestReaders<Request extends AcquireFields>(
   limits: Limits,
   readAmount: ReadAmount<Request>,
@@ -186,13 +211,13 @@ export function leaseRequestReaders<Request extends AcquireFields>(
     request: Request,
     path: FieldPath,
     needsRequestId: boolean,
-    maxTtlMs: number | undefined,
+    rights: RequestRights,
   ): AcquireRequest => {
     const violations = new Violations();
-    const bounds = ttlBounds(limits, maxTtlMs);
+    const bounds = ttlBounds(limits, rights.maxTtlMs);
     checkName(violations, `${path}name`, request.name);
     checkHolderId(violations, `${path}holder_id`, request.holderId);
-    const { mode, permitCount, initialLimit } = readAmount(violations, request, path);
+    const { mode, permitCount, initialLimit } = readAmount(violations, request, path, rights);
     const acquire = {
       name: request.name,
       requestId: checkRequestId(violations, `${path}request_id`, request.requestId, needsRequestId),
@@ -210,10 +235,10 @@ export function leaseRequestReaders<Request extends AcquireFields>(
     return acquire;
   };
 
-  const readStart = ({ start }: HoldStartMessage<Request>, maxTtlMs: number | undefined): HoldStart => {
+  const readStart = ({ start }: HoldStartMessage<Request>, rights: RequestRights): HoldStart => {
     switch (start?.$case) {
       case 'acquire': {
-        const acquire = readAcquire(start.value, 'acquire.', true, maxTtlMs);
+        const acquire = readAcquire(start.value, 'acquire.', true, rights);
         return { kind: 'acquire', request: { ...acquire, requestId: acquire.requestId as string } };
       }
       case 'leaseId':

@@ -1,13 +1,13 @@
-import type { handleServerStreamingCall } from '@grpc/grpc-js';
 import type { Timestamp } from '../../../generated/typescript/google/protobuf/timestamp';
 import { checkName, checkText, requireName, Violations } from '../../rpc/fields';
-import { type CallContext, serverStream, unary } from '../../rpc/handlers';
+import type { UnaryRow, WatchRow } from '../../rpc/service';
 import { StateStream } from '../../rpc/streams';
 import { msToTimestamp, timestampToUs } from '../../rpc/wire';
 import type { ResourceView, Service } from '../lease';
 import type { RevokeRequest } from '../lease-requests';
 import type { RevokeTarget } from '../lease-store';
 import type { LeaseEngine } from '../leases';
+import { byName } from './request-fields';
 
 /** Bound of the reason that an operator gives. */
 const MAX_REASON_BYTES = 512;
@@ -31,13 +31,23 @@ interface RevokeAnswer {
   freeTime: Timestamp | undefined;
 }
 
-/** The handler of RevokeLock and RevokePermits. */
-export function revokeHandler(context: CallContext, engine: LeaseEngine, service: Service) {
-  return unary<RevokeFields, RevokeAnswer>(context, async (fields, call) => {
-    const request = readRevoke(fields);
-    const { revokedCount, freeTimeMs } = await engine.revoke(call, service, request);
-    return { revokedCount, freeTime: freeTimeMs === undefined ? undefined : msToTimestamp(freeTimeMs) };
-  });
+/** The row of RevokeLock and RevokePermits. */
+export function revokeRow(engine: LeaseEngine, service: Service): UnaryRow<RevokeFields, RevokeAnswer> {
+  return {
+    names: byName,
+    load: 'normal',
+    audit: ({ name, target, force, reason }) => ({
+      action: 'revoke',
+      name,
+      requestReason: reason,
+      details: { force, ...(target && { target: `${target.$case} ${target.value}` }) },
+    }),
+    handle: async (fields, call) => {
+      const request = readRevoke(fields);
+      const { revokedCount, freeTimeMs } = await engine.revoke(call, service, request);
+      return { revokedCount, freeTime: freeTimeMs === undefined ? undefined : msToTimestamp(freeTimeMs) };
+    },
+  };
 }
 
 /** Throws INVALID_FIELD. */
@@ -81,28 +91,31 @@ function readTarget(
 }
 
 /**
- * The handler of WatchLock or WatchSemaphore. All streams of a name send the same message object for a view, so that
+ * The row of WatchLock or WatchSemaphore. All streams of a name send the same message object for a view, so that
  * `sharedSerializer` serializes the view once.
  */
-export function watchHandler<Message extends object>(
-  context: CallContext,
+export function watchRow<Message extends object>(
   engine: LeaseEngine,
   service: Service,
   toMessage: (view: ResourceView) => Message,
-): handleServerStreamingCall<{ name: string }, Message> {
+): WatchRow<{ name: string }, Message> {
   const messages = new WeakMap<ResourceView, Message>();
   const messageOf = (view: ResourceView): Message => {
     let message = messages.get(view);
     if (message === undefined) messages.set(view, (message = toMessage(view)));
     return message;
   };
-  return serverStream<{ name: string }, Message>(context, async ({ name }, call, stream) => {
-    requireName('name', name);
-    const states = new StateStream(stream, messageOf);
-    try {
-      await engine.watch(call, service, name, states);
-    } finally {
-      states.finish();
-    }
-  });
+  return {
+    names: byName,
+    load: 'normal',
+    handle: async ({ name }, call, stream) => {
+      requireName('name', name);
+      const states = new StateStream(stream, messageOf);
+      try {
+        await engine.watch(call, service, name, states);
+      } finally {
+        states.finish();
+      }
+    },
+  };
 }

@@ -2,14 +2,14 @@ import type {
   SessionCommand as CommandMessage,
   ReleaseCommand,
 } from '../../../generated/typescript/holdfast/v1/session_service';
-import { CheckedRights, EVERY_RIGHT, type NamedByCommand } from '../../access/authorization';
+import { EVERY_RIGHT, type NamedByCommand } from '../../access/authorization';
 import { HoldfastError } from '../../base/errors';
 import { Violations } from '../../rpc/fields';
-import type { CallContext, HandledCall } from '../../rpc/handlers';
+import type { HandledCall, KnownRow, RequestRights } from '../../rpc/service';
 import type { Limits } from '../lease';
 import { anyLeaseId, type LeaseId } from '../lease-id';
 import type { CommandRights, SessionCommand, SessionStart } from '../sessions/session-requests';
-import { readMode, readPermits } from './lease-services';
+import { type LockRows, readMode, readPermits, type SemaphoreRows } from './lease-services';
 import {
   type AcquireFields,
   checkHolderId,
@@ -78,12 +78,11 @@ class CommandReader {
     this.semaphores = leaseRequestReaders(limits, readPermits);
   }
 
-  /** @param maxTtlMs the bound of the policy for the caller and the name; undefined: none */
-  read(command: Command, defaults: CommandDefaults, maxTtlMs?: number): SessionCommand {
+  read(command: Command, defaults: CommandDefaults, rights: RequestRights): SessionCommand {
     switch (command.$case) {
       case 'acquireLock': {
         const fields = withDefaults(command.value, defaults);
-        const request = this.locks.readAcquire(fields, 'acquire_lock.', true, maxTtlMs);
+        const request = this.locks.readAcquire(fields, 'acquire_lock.', true, rights);
         return {
           kind: 'acquire',
           service: 'lock',
@@ -92,7 +91,7 @@ class CommandReader {
       }
       case 'acquirePermits': {
         const fields = withDefaults(command.value, defaults);
-        const request = this.semaphores.readAcquire(fields, 'acquire_permits.', true, maxTtlMs);
+        const request = this.semaphores.readAcquire(fields, 'acquire_permits.', true, rights);
         const { requestId } = request;
         return {
           kind: 'acquire',
@@ -173,15 +172,14 @@ export interface CheckedCommand {
   readonly rights: CommandRights;
 }
 
-/**
- * Checks and translates the commands of sessions. A command follows the rules of the unary call that does the same.
- */
+/** Checks and translates the commands of sessions. A command follows the row of the unary call that does the same. */
 export class SessionCommands {
   private readonly reader: CommandReader;
 
   constructor(
-    private readonly context: CallContext,
     limits: Limits,
+    private readonly locks: LockRows,
+    private readonly semaphores: SemaphoreRows,
   ) {
     this.reader = new CommandReader(limits);
   }
@@ -197,10 +195,11 @@ export class SessionCommands {
     leases: NumberedLeases,
   ): CheckedCommand {
     if (message === undefined) throw unknownCommand();
-    const rights = this.rightsFor(message, call, leases);
+    const unary = this.unaryCall(message, leases);
+    const rights = unary === undefined ? EVERY_RIGHT : call.rightsFor(unary.row, unary.named);
     try {
-      const command = this.reader.read(message, defaults, rights.maxTtlMs);
-      if (command.kind === 'acquire') call.takeCommand();
+      const command = this.reader.read(message, defaults, rights);
+      if (unary !== undefined && unary.row.keepsLease === undefined) call.takeCommand();
       return { command, rights };
     } catch (error) {
       rights.close();
@@ -208,14 +207,35 @@ export class SessionCommands {
     }
   }
 
-  private rightsFor(message: Command, call: HandledCall, leases: NumberedLeases): typeof EVERY_RIGHT {
-    const { control } = this.context;
-    if (control?.authorization === undefined) return EVERY_RIGHT;
-    const named = namedCall(message, leases);
-    if (named === undefined) return EVERY_RIGHT;
-    const rule = control.rules.get(named.path);
-    if (rule === undefined) throw new Error(`no rule for ${named.path}`);
-    return new CheckedRights(call, control.authorization, control.audit, rule, named);
+  /** The unary call that does the same as a command. Undefined: the command names nothing. */
+  private unaryCall(message: Command, leases: NumberedLeases): UnaryCall | undefined {
+    switch (message.$case) {
+      case 'acquireLock':
+        return { row: this.locks.rows.acquireLock, named: { request: message.value } };
+      case 'acquirePermits':
+        return { row: this.semaphores.rows.acquirePermits, named: { request: message.value } };
+      case 'attach':
+        return this.renewal(anyLeaseId(message.value.leaseId));
+      case 'update':
+        return this.renewal(leases.lease(Number(message.value.leaseNumber)));
+      case 'release': {
+        const { lease } = message.value;
+        if (lease === undefined) return undefined;
+        const { $case, value } = lease;
+        return this.release($case === 'leaseNumber' ? leases.lease(Number(value)) : anyLeaseId(value));
+      }
+      case 'cancel':
+        return undefined;
+    }
+  }
+
+  private renewal(lease: LeaseId | undefined): UnaryCall | undefined {
+    return byLease(lease, { lock: this.locks.rows.renewLock, semaphore: this.semaphores.rows.renewPermits });
+  }
+
+  private release(lease: LeaseId | undefined): UnaryCall | undefined {
+    const { releaseLock: lock } = this.locks.rows;
+    return byLease(lease, { lock, semaphore: this.semaphores.rows.releasePermits });
   }
 }
 
@@ -223,37 +243,14 @@ interface NumberedLeases {
   lease(leaseNumber: number): LeaseId | undefined;
 }
 
-/** The unary call that does the same as a command. */
-type NamedCall = NamedByCommand & { readonly path: string };
-
-/** Undefined: the command names nothing. */
-function namedCall(message: Command, leases: NumberedLeases): NamedCall | undefined {
-  switch (message.$case) {
-    case 'acquireLock':
-      return { path: '/holdfast.v1.LockService/AcquireLock', request: message.value };
-    case 'acquirePermits':
-      return { path: '/holdfast.v1.SemaphoreService/AcquirePermits', request: message.value };
-    case 'attach':
-      return byLease('Renew', anyLeaseId(message.value.leaseId));
-    case 'update':
-      return byLease('Renew', leases.lease(Number(message.value.leaseNumber)));
-    case 'release': {
-      const { lease } = message.value;
-      if (lease === undefined) return undefined;
-      const { $case, value } = lease;
-      return byLease('Release', $case === 'leaseNumber' ? leases.lease(Number(value)) : anyLeaseId(value));
-    }
-    case 'cancel':
-      return undefined;
-  }
+interface UnaryCall {
+  readonly row: KnownRow;
+  readonly named: NamedByCommand;
 }
 
-function byLease(verb: 'Renew' | 'Release', lease: LeaseId | undefined): NamedCall | undefined {
-  if (lease === undefined) return undefined;
-  const { service, name } = lease.resource;
-  const path =
-    service === 'lock'
-      ? `/holdfast.v1.LockService/${verb}Lock`
-      : `/holdfast.v1.SemaphoreService/${verb}Permits`;
-  return { path, name };
+function byLease(
+  lease: LeaseId | undefined,
+  rows: Readonly<Record<LeaseId['resource']['service'], KnownRow>>,
+): UnaryCall | undefined {
+  return lease && { row: rows[lease.resource.service], named: { name: lease.resource.name } };
 }

@@ -1,4 +1,4 @@
-import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
 import {
   OpenSessionResponse,
   SessionServiceService,
@@ -10,21 +10,20 @@ import { undecodableRequest } from '../../rpc/decoding';
 import type { FailureCounts } from '../../rpc/entry/call-meters';
 import { resetUnread } from '../../rpc/entry/grpc-js';
 import { Violations } from '../../rpc/fields';
-import { bidi, type CallContext, type HandledCall } from '../../rpc/handlers';
+import type { HandledCall, OfferedService, Rows } from '../../rpc/service';
 import { serializer } from '../../rpc/wire';
-import type { Limits } from '../lease';
 import { sessionSilent, tooManyCommands, tooManyRefusals } from '../lease-errors';
 import type { Session } from '../sessions/session';
 import { defaultSessionLimits } from '../sessions/session-requests';
 import type { Sessions } from '../sessions/sessions';
-import { type CommandDefaults, readRisingId, readStart, SessionCommands } from './session-commands';
+import { type CommandDefaults, readRisingId, readStart, type SessionCommands } from './session-commands';
 import { SessionOutbox } from './session-outbox';
 import { type EncodedCommand, readSessionRequest, type SessionRequest } from './session-request';
 
 export interface ConversationParts {
   readonly stream: ServerDuplexStream<SessionRequest, OpenSessionResponse>;
   readonly call: HandledCall;
-  readonly context: CallContext;
+  readonly clock: Clock;
   readonly sessions: Sessions;
   readonly commands: SessionCommands;
   readonly turns: CommandTurns;
@@ -105,7 +104,7 @@ export class SessionConversation {
   }
 
   private get clock(): Clock {
-    return this.parts.context.clock;
+    return this.parts.clock;
   }
 
   private end(error: HoldfastError | undefined): void {
@@ -222,34 +221,26 @@ export class SessionConversation {
   }
 }
 
-/** The generated SessionService, with commands that are decoded when they begin, and a faster serializer. */
-export const sessionServiceDefinition = {
-  openSession: {
-    ...SessionServiceService.openSession,
-    requestDeserialize: readSessionRequest,
-    responseSerialize: serializer(OpenSessionResponse),
-  },
-};
-
-/** The bound of a request message, by path. */
-export const SESSION_REQUEST_BYTES: ReadonlyMap<string, number> = new Map([
-  [SessionServiceService.openSession.path, defaultSessionLimits.maxMessageBytes],
-]);
-
-export function sessionHandlers(
-  context: CallContext,
+export function sessionService(
   sessions: Sessions,
-  limits: Limits,
+  commands: SessionCommands,
+  clock: Clock,
   failures: FailureCounts,
-): { readonly openSession: handleBidiStreamingCall<SessionRequest, OpenSessionResponse> } {
-  const turns = new CommandTurns(context.clock);
-  const commands = new SessionCommands(context, limits);
-  return {
-    openSession: bidi<SessionRequest, OpenSessionResponse>(
-      context,
-      (stream, call) =>
-        new SessionConversation({ stream, call, context, sessions, commands, turns, failures }).run(),
-      { countsItself: true },
-    ),
+): OfferedService {
+  const turns = new CommandTurns(clock);
+  const rows: Rows<typeof SessionServiceService> = {
+    openSession: {
+      // The commands name resources, and each kind of command has its own verb.
+      names: () => undefined,
+      load: 'normal',
+      bytes: defaultSessionLimits.maxMessageBytes,
+      countsItself: true,
+      moves: true,
+      decode: readSessionRequest,
+      answer: serializer(OpenSessionResponse),
+      handle: (stream: ConversationParts['stream'], call) =>
+        new SessionConversation({ stream, call, clock, sessions, commands, turns, failures }).run(),
+    },
   };
+  return { definition: SessionServiceService, rows };
 }

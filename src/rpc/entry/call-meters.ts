@@ -1,4 +1,4 @@
-import { type ServiceDefinition, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { Reason } from '../../base/errors';
 import { Distribution } from '../../base/meters';
 import { ERROR_TABLE } from '../call-errors';
@@ -77,10 +77,6 @@ export class CallMeters {
     'no-first-frame': 0,
   };
   private readonly methods = new Map<string, MethodMeter>();
-
-  constructor(services: readonly ServiceDefinition[] = []) {
-    for (const service of services) Object.values(service).forEach((method) => this.of(method));
-  }
 
   /** The method must be a method of this server. */
   of(method: MeteredMethod): MethodMeter {

@@ -59,6 +59,9 @@ export interface CallKind {
   readonly isOpen?: boolean;
 }
 
+/** A method that the server does not have gets its error with low priority. */
+export const UNKNOWN_CALL: CallKind = { priority: 'low', unary: true };
+
 export interface CallGateOptions {
   readonly clock: Clock;
   /** The kind of a call by its path. */

@@ -7,6 +7,7 @@ import type { CallGateOptions } from './gate';
 import type { CallMeters } from './call-meters';
 import { type CallTrace, traceOf, traceOfHeaders } from '../../base/meters';
 import { REASON_TRAILER } from '../call-errors';
+import type { OfferedCall } from '../service';
 import { type OnRefusedHandshake, peerCertificateOf, peerOf } from './grpc-js';
 import type { OnRefused } from './intake';
 
@@ -46,16 +47,16 @@ export class UnbegunCalls {
   constructor(
     private readonly counts: CallerCounts,
     private readonly meters: CallMeters,
-    /** The calls of the contract, by path. They count for their caller when it is proven. */
-    private readonly contract: ReadonlyMap<string, unknown>,
+    /** The calls of the server, by path. Those of the contract count for their caller when it is proven. */
+    private readonly offered: ReadonlyMap<string, OfferedCall>,
     private readonly access: Access | undefined,
   ) {}
 
   forGate(): Omit<CallGateOptions, 'clock' | 'kindOf'> {
-    const { access, counts, meters, contract } = this;
+    const { access, counts, meters } = this;
     return {
       onArrived: (path, session) => {
-        if (!contract.has(path)) counts.called('', session);
+        if (!this.isOfContract(path)) counts.called('', session);
       },
       onRefused: (headers, session, answer) => {
         const call = arrived(headers, session);
@@ -82,9 +83,13 @@ export class UnbegunCalls {
     this.counts.refusedAt(peer.address, 'BAD_CREDENTIAL');
   };
 
+  private isOfContract(path: string): boolean {
+    return this.offered.get(path)?.rule !== undefined;
+  }
+
   private refused(call: UnbegunCall, reason: Reason, hasBegun: boolean): void {
-    const { access, counts, contract } = this;
-    const isOfContract = contract.has(call.method);
+    const { access, counts } = this;
+    const isOfContract = this.isOfContract(call.method);
     if (isOfContract && access !== undefined) call.identity = access.identityOf(call);
     const isCounted = hasBegun || !isOfContract;
     counts.refused(call, isCounted ? counts.of(call.identity, call.connection) : undefined, reason);

@@ -10,14 +10,16 @@ import { defaultSessionLimits, type SessionLimits } from '../../../src/leases/se
 import { Sessions } from '../../../src/leases/sessions/sessions';
 import { FailureCounts } from '../../../src/rpc/entry/call-meters';
 import { CommandTurns } from '../../../src/flow/turns';
+import { lockService, semaphoreService } from '../../../src/leases/service/lease-services';
 import { SessionCommands } from '../../../src/leases/service/session-commands';
 import {
   type ConversationParts,
   SessionConversation,
 } from '../../../src/leases/service/session-conversation';
 import { lock } from '../../support/clients/session-stream';
-import { FakeCall, NO_LOG } from '../../support/fake-call';
+import { FakeCall } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';
+import { fakePermits } from '../fake-engines';
 import { FakeSessionLeases, type Taken } from './fake-session-leases';
 import { FakeSessionStream, sessionCall } from '../../support/leases/fake-session-stream';
 
@@ -51,13 +53,17 @@ export class ConversationFixture {
       limits: { ...defaultSessionLimits, ...limits },
       random: () => 0.5,
     });
-    const context = { clock, log: NO_LOG };
+    const { engine: leases } = fakePermits();
     const parts = {
       stream,
       call: sessionCall(this.call),
-      context,
+      clock,
       sessions: this.sessions,
-      commands: new SessionCommands(context, defaultLimits),
+      commands: new SessionCommands(
+        defaultLimits,
+        lockService(leases, defaultLimits),
+        semaphoreService(leases, defaultLimits),
+      ),
       turns: new CommandTurns(clock),
       failures: this.failures,
     };

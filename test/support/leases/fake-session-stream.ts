@@ -3,6 +3,7 @@ import {
   OpenSessionRequest,
   type OpenSessionResponse,
 } from '../../../generated/typescript/holdfast/v1/session_service';
+import { EVERY_RIGHT } from '../../../src/access/authorization';
 import { readSessionRequest, type SessionRequest } from '../../../src/leases/service/session-request';
 import { toErrorSummary } from '../../../src/rpc/call-errors';
 import { type FakeCall, NO_LOG } from '../fake-call';
@@ -12,7 +13,12 @@ export const summaryOf = (error: unknown) => toErrorSummary(error, 'OpenSession'
 
 /** The call of an OpenSession stream, without quotas. */
 export const sessionCall = (call: FakeCall) =>
-  Object.assign(call, { takeCommand: () => undefined, countCommand: () => undefined, summaryOf });
+  Object.assign(call, {
+    takeCommand: () => undefined,
+    countCommand: () => undefined,
+    rightsFor: () => EVERY_RIGHT,
+    summaryOf,
+  });
 
 /** The server's side of an OpenSession stream. The test is the client. */
 export class FakeSessionStream extends EventEmitter {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../src/base/clock';
 import { CommandTurns } from '../../../src/flow/turns';
 import { defaultLimits, type Resource, resourceKey } from '../../../src/leases/lease';
+import { lockService, semaphoreService } from '../../../src/leases/service/lease-services';
 import { SessionCommands } from '../../../src/leases/service/session-commands';
 import {
   type ConversationParts,
@@ -10,7 +11,7 @@ import type { Session } from '../../../src/leases/sessions/session';
 import { defaultSessionLimits } from '../../../src/leases/sessions/session-requests';
 import { Sessions } from '../../../src/leases/sessions/sessions';
 import { FailureCounts } from '../../../src/rpc/entry/call-meters';
-import { FakeCall, NO_LOG } from '../fake-call';
+import { FakeCall } from '../fake-call';
 import type { LeaseModel } from '../leases/lease-model';
 import { speakerOf } from '../leases/lease-model-resource';
 import { EngineFixture } from '../leases/engine-fixture';
@@ -31,7 +32,7 @@ export class SessionServer {
   private readonly sessions: Sessions;
   private readonly opened: Session[] = [];
   private readonly turns: CommandTurns;
-  private readonly commands = new SessionCommands({ log: NO_LOG } as never, defaultLimits);
+  private readonly commands: SessionCommands;
 
   constructor(
     world: ModelWorld,
@@ -42,8 +43,14 @@ export class SessionServer {
     this.clock = new RatedClock(world.clock, rate, startedAt);
     this.turns = new CommandTurns(this.clock);
     this.engine = new EngineFixture<ModelStore, Clock>(this.clock, world.store(id, this.clock), {}, id);
+    const { permits } = this.engine;
+    this.commands = new SessionCommands(
+      defaultLimits,
+      lockService(permits, defaultLimits),
+      semaphoreService(permits, defaultLimits),
+    );
     this.sessions = new Sessions({
-      engine: this.engine.permits,
+      engine: permits,
       clock: this.clock,
       limits: {
         ...defaultSessionLimits,
@@ -77,7 +84,7 @@ export class SessionServer {
     const parts = {
       stream,
       call: sessionCall(call),
-      context: { clock: this.clock, log: NO_LOG },
+      clock: this.clock,
       sessions: this.sessions,
       commands: this.commands,
       turns: this.turns,
