@@ -6,14 +6,12 @@ import * as errors from './lease-errors';
 import type { Life } from './life';
 import type { AcquireReply, ClaimReply, Granted, LeaseWanted, QueueSnapshot, Waiting } from './lease-store';
 
-/** The facts that decide the error of an acquire without a grant. */
-export interface AttemptFacts {
+/** What an acquire asks for, and who asks. */
+export interface Asked {
   readonly life: Life;
   readonly resource: Resource;
   readonly wanted: LeaseWanted;
   readonly end: WaitEnd;
-  /** True: the call has given back a grant that came too late for its ttl. */
-  readonly hasReturnedGrant: boolean;
 }
 
 /** The cause of a withdrawal: a drain of the server, the end of the allowed time, or a command that the client has given up. */
@@ -21,7 +19,7 @@ export type WaitEnding = 'draining' | 'ended' | 'given-up';
 
 /** The error for a reply that ends the acquire. */
 export function refusal(
-  { life, resource, wanted }: AttemptFacts,
+  { life, resource, wanted }: Asked,
   reply: Exclude<AcquireReply | ClaimReply, Granted | Waiting>,
 ): HoldfastError {
   switch (reply.kind) {
@@ -42,12 +40,18 @@ export function refusal(
   }
 }
 
+interface WithdrawnWait {
+  readonly snapshot: QueueSnapshot;
+  readonly now: number;
+  /** True: the call has given back a grant that came too late for its ttl. */
+  readonly hasReturnedGrant: boolean;
+}
+
 /** The error for a wait that ended without a grant. The store has confirmed the withdrawal. */
 export function notGranted(
-  { life, resource, wanted, end, hasReturnedGrant }: AttemptFacts,
+  { life, resource, wanted, end }: Asked,
   ending: WaitEnding,
-  snapshot: QueueSnapshot,
-  now: number,
+  { snapshot, now, hasReturnedGrant }: WithdrawnWait,
 ): HoldfastError {
   if (ending === 'draining') return errors.draining(wanted.clientRequestId);
   if (ending === 'given-up') return new WaitGivenUp();
@@ -71,7 +75,7 @@ export function notGranted(
  * QUARANTINED as a confirmation that nothing is held: the store may keep an offer or a grant of the request.
  */
 export function notWithdrawn(
-  { life, resource, wanted, end }: AttemptFacts,
+  { life, resource, wanted, end }: Asked,
   ending: WaitEnding,
   error: unknown,
 ): unknown {

@@ -1,7 +1,6 @@
 import type { StreamCall } from '../base/call';
 import { HoldfastError, StoreFailure } from '../base/errors';
-import { AcquireAttempt } from './attempt';
-import { waitEnd } from './allowance';
+import { acquire } from './attempt';
 import {
   hasOffsetPassed,
   type HoldEvent,
@@ -163,16 +162,12 @@ export class HoldStreams {
     owner: LeaseOwner,
   ): Promise<void> {
     const { context } = this;
-    const resource = { service, name: request.name };
-    const wanted = context.wanted(life, resource, request);
-    const end = waitEnd(life, request);
-    const onPosition = this.positionReporter(life, service, wanted.clientRequestId, owner);
-    const attempt = new AcquireAttempt(context, life, resource, wanted, end, onPosition);
-    const granted = await attempt.run();
-    const { confirmedAt } = attempt;
+    const onPosition = this.positionReporter(life, service, request.requestId, owner);
+    const acquired = await acquire(context, life, service, request, onPosition);
+    const { resource, wanted } = acquired;
     const giveBack = (): void => context.withdrawals.giveBackLater(resource, wanted);
     try {
-      if (!(await this.keep(life, resource, wanted, { granted, confirmedAt }, owner))) giveBack();
+      if (!(await this.keep(life, resource, wanted, acquired, owner))) giveBack();
     } catch (error) {
       if (error instanceof HoldfastError && error.reason === 'OUTCOME_UNKNOWN') giveBack();
       throw error;

@@ -5,8 +5,9 @@ import type { HolderView, LeaseEnd, LossCause, Mode, Resource, ResourceView, Ser
  * same request id and attach value. A step rejects with a `StoreFailure` if the store did not answer.
  */
 export interface LeaseStore {
-  acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply>;
-  claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply>;
+  acquire(resource: Resource, wanted: LeaseWanted, how: AcquireOptions): Promise<AcquireReply>;
+  /** `ticket`: the place in the queue. The server remembers it, so the place survives if the store loses the queue. */
+  claim(resource: Resource, wanted: LeaseWanted, ticket: string): Promise<ClaimReply>;
   withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply>;
   touch(resource: Resource, waiters: readonly CallRef[]): Promise<TouchReply>;
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
@@ -83,7 +84,7 @@ export interface Patience {
   readonly patientUntil?: number | undefined;
 }
 
-/** The permits that a request wants. Acquire and claim send the same fields. */
+/** What a request wants from the store. Built once for the request, and sent with its acquire and each of its claims. */
 export interface LeaseWanted extends CallRef, ByCaller {
   /** The request id that the client has sent, or that the server has made for the client. */
   readonly clientRequestId: string;
@@ -102,17 +103,12 @@ export interface LeaseWanted extends CallRef, ByCaller {
   readonly initialLimit: number | undefined;
 }
 
-export interface AcquireCommand extends LeaseWanted {
+export interface AcquireOptions {
   /** True: join the queue if the permits cannot be granted immediately. */
   readonly wait: boolean;
   /** True (a stream): take over and renew a lease that the request holds. False: only report such a lease. */
   readonly takeOver: boolean;
   readonly maxWaiters: number;
-}
-
-export interface ClaimCommand extends LeaseWanted {
-  /** The place in the queue. The server remembers the ticket, so the place survives if the store loses the queue. */
-  readonly ticket: string;
 }
 
 export interface WithdrawCommand extends CallRef, ByCaller, Patience {
@@ -127,11 +123,15 @@ export interface WithdrawCommand extends CallRef, ByCaller, Patience {
   readonly onlyUnheard?: boolean;
 }
 
-export interface RenewCommand extends ByCaller, Patience {
+/** The right to renew and release a lease. */
+export interface LeaseProof {
   readonly requestId: string;
   readonly secret: string;
-  /** The identity that the caller has proven. Empty: none. Only the identity of the holder renews a lease. */
+  /** The identity that the caller has proven. Empty: none. The lease obeys only the identity of its holder. */
   readonly identity: string;
+}
+
+export interface RenewCommand extends LeaseProof, ByCaller, Patience {
   /** The new ttl (ms). Undefined: the lease keeps its ttl. */
   readonly ttlMs: number | undefined;
   /** Replaces the metadata of the holder. Undefined: the metadata stays. */
@@ -143,22 +143,15 @@ export interface RenewCommand extends ByCaller, Patience {
 }
 
 /** A held lease, as its stream renews the lease. */
-export interface LeaseToRenew extends CallRef {
+export interface LeaseToRenew extends LeaseProof, CallRef {
   readonly resource: Resource;
-  readonly secret: string;
-  /** As in RenewCommand. */
-  readonly identity: string;
 }
 
 export interface Renewed extends LeaseEnd {
   readonly ttlMs: number;
 }
 
-export interface ReleaseCommand extends ByCaller {
-  readonly requestId: string;
-  readonly secret: string;
-  /** As in RenewCommand. */
-  readonly identity: string;
+export interface ReleaseCommand extends LeaseProof, ByCaller {
   /** Set by a stream that has reported the lease as lost. A renewal without a reply may have prolonged the lease. */
   readonly afterLoss: { readonly attach: string } | undefined;
 }

@@ -1,8 +1,7 @@
 import type { Call, StreamCall } from '../base/call';
 import { StoreFailure } from '../base/errors';
 import type { ReadableNames } from '../base/names';
-import { waitEnd } from './allowance';
-import { AcquireAttempt } from './attempt';
+import { acquire } from './attempt';
 import { HoldStreams } from './holdings';
 import {
   type Lease,
@@ -140,17 +139,13 @@ export class Leases implements LeaseEngine {
 
   /** Grants permits. Waits in the queue for as long as the request and the call's deadline allow. */
   async acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease> {
-    const { context } = this;
-    const resource = { service, name: request.name };
     if (request.requestId === undefined && call.transportRetry) {
-      throw errors.transportRetryWithoutId(resource);
+      throw errors.transportRetryWithoutId({ service, name: request.name });
     }
-    const life = context.lives.callLife(call);
-    const wanted = context.wanted(life, resource, request);
-    const end = waitEnd(life, request);
+    const life = this.context.lives.callLife(call);
     this.acquireCount += 1;
     try {
-      const granted = await new AcquireAttempt(context, life, resource, wanted, end, undefined).run();
+      const { resource, wanted, granted } = await acquire(this.context, life, service, request);
       return grantedLease(resource, wanted, granted);
     } finally {
       this.acquireCount -= 1;

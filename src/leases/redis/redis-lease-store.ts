@@ -31,10 +31,9 @@ import { type AnsweringNode, confirmed } from '../../redis/node/confirmations';
 import type { Reply } from '../../redis/writer';
 import type { Resource, ResourceView } from '../lease';
 import type {
-  AcquireCommand,
+  AcquireOptions,
   AcquireReply,
   CallRef,
-  ClaimCommand,
   ClaimReply,
   LeaseStore,
   LeaseToRenew,
@@ -185,23 +184,23 @@ export class RedisLeaseStore implements LeaseStore {
     if (hint) this.recheck(hint.resource, hint.requestId);
   }
 
-  acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
-    const { caller, sendBefore } = command;
+  acquire(resource: Resource, wanted: LeaseWanted, how: AcquireOptions): Promise<AcquireReply> {
+    const { caller, sendBefore, initialLimit } = wanted;
     return this.run({ priority: 'normal', caller, sendBefore }, scripts.acquire, resource, parseAcquire, [
-      ...wanted(command),
-      flag(command.wait),
-      flag(command.takeOver),
-      command.initialLimit ?? '',
-      command.maxWaiters,
+      ...fieldsOf(wanted),
+      flag(how.wait),
+      flag(how.takeOver),
+      initialLimit ?? '',
+      how.maxWaiters,
       this.options.retentionMs,
     ]);
   }
 
-  claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply> {
-    return this.run(urgent(command), scripts.claim, resource, parseClaim, [
-      ...wanted(command),
-      command.initialLimit ?? '',
-      command.ticket,
+  claim(resource: Resource, wanted: LeaseWanted, ticket: string): Promise<ClaimReply> {
+    return this.run(urgent(wanted), scripts.claim, resource, parseClaim, [
+      ...fieldsOf(wanted),
+      wanted.initialLimit ?? '',
+      ticket,
       this.options.retentionMs,
     ]);
   }
@@ -382,22 +381,23 @@ export class RedisLeaseStore implements LeaseStore {
   }
 }
 
-function wanted(command: LeaseWanted): (string | number)[] {
+/** The arguments of a request that lease-acquire.lua and lease-claim.lua share. */
+function fieldsOf(wanted: LeaseWanted): (string | number)[] {
   let metadata = '';
-  for (const _ in command.metadata) {
-    metadata = JSON.stringify(command.metadata);
+  for (const _ in wanted.metadata) {
+    metadata = JSON.stringify(wanted.metadata);
     break;
   }
   return [
-    command.requestId,
-    command.attach,
-    command.secret,
-    command.permits,
-    command.mode === 'shared' ? 's' : 'x',
-    command.holderId,
+    wanted.requestId,
+    wanted.attach,
+    wanted.secret,
+    wanted.permits,
+    wanted.mode === 'shared' ? 's' : 'x',
+    wanted.holderId,
     metadata,
-    micros(command.ttlMs),
-    command.identity === '' ? '' : command.clientRequestId + command.identity,
+    micros(wanted.ttlMs),
+    wanted.identity === '' ? '' : wanted.clientRequestId + wanted.identity,
   ];
 }
 

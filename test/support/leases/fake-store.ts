@@ -1,9 +1,8 @@
 import { StoreFailure } from '../../../src/base/errors';
 import type { Resource, ResourceView, Service } from '../../../src/leases/lease';
 import type {
-  AcquireCommand,
+  AcquireOptions,
   AcquireReply,
-  ClaimCommand,
   ClaimReply,
   Granted,
   ListedPart,
@@ -13,6 +12,7 @@ import type {
   ReleaseCommand,
   ReleaseReply,
   LeaseToRenew,
+  LeaseWanted,
   Patience,
   RenewCommand,
   Renewed,
@@ -36,8 +36,8 @@ import { type ManualClock, settled } from '../manual-clock';
 
 /** The arguments and the reply of each command. */
 interface Commands {
-  acquire: [AcquireCommand, AcquireReply];
-  claim: [ClaimCommand, ClaimReply];
+  acquire: [LeaseWanted & AcquireOptions, AcquireReply];
+  claim: [LeaseWanted & { readonly ticket: string }, ClaimReply];
   withdraw: [WithdrawCommand, WithdrawReply];
   touch: [readonly CallRef[], TouchReply];
   renew: [RenewCommand, RenewReply];
@@ -91,8 +91,10 @@ export class FakeStore implements LeaseStore {
     this.listener = listener;
   }
 
-  acquire = (resource: Resource, command: AcquireCommand) => this.send('acquire', resource, command);
-  claim = (resource: Resource, command: ClaimCommand) => this.send('claim', resource, command);
+  acquire = (resource: Resource, wanted: LeaseWanted, how: AcquireOptions) =>
+    this.send('acquire', resource, { ...wanted, ...how });
+  claim = (resource: Resource, wanted: LeaseWanted, ticket: string) =>
+    this.send('claim', resource, { ...wanted, ticket });
   withdraw = (resource: Resource, command: WithdrawCommand) => this.send('withdraw', resource, command);
   touch = (resource: Resource, waiters: readonly CallRef[]) => this.send('touch', resource, waiters);
   renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);

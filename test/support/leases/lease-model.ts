@@ -1,7 +1,6 @@
 import type {
-  AcquireCommand,
+  AcquireOptions,
   AcquireReply,
-  ClaimCommand,
   ClaimReply,
   Finished,
   Granted,
@@ -9,6 +8,7 @@ import type {
   ReleaseCommand,
   ReleaseReply,
   LeaseToRenew,
+  LeaseWanted,
   RenewCommand,
   Renewed,
   RemoveCommand,
@@ -24,6 +24,10 @@ import type {
 import type { ResourceView } from '../../../src/leases/lease';
 import { queueSnapshotOf, viewOf, type ModelRequest, type State, type Unsent } from './lease-model-request';
 import { isAfter, isStream, micros, ModelResource, serverOf } from './lease-model-resource';
+
+/** An acquire or a claim with all its fields. */
+export type AcquireCommand = LeaseWanted & AcquireOptions;
+export type ClaimCommand = LeaseWanted & { readonly ticket: string };
 
 /**
  * The rules of grants, queues and leases for one resource in their simplest form, without batches and storage. Tests

@@ -107,7 +107,7 @@ export class Requester {
   }
 
   claim(): Promise<ClaimReply> {
-    return this.keepTicket(this.server.store.claim(this.resource, { ...this.wanted, ticket: this.ticket }));
+    return this.keepTicket(this.server.store.claim(this.resource, this.wanted, this.ticket));
   }
 
   /** Ends the wait, and accepts a grant that was made meanwhile. */
@@ -168,7 +168,7 @@ export class Requester {
     const { options, wanted, resource, stream } = this;
     const maxWaiters = options.maxWaiters ?? 10_000;
     return this.keepTicket(
-      this.server.store.acquire(resource, { ...wanted, wait, takeOver: stream, maxWaiters }),
+      this.server.store.acquire(resource, wanted, { wait, takeOver: stream, maxWaiters }),
     );
   }
 

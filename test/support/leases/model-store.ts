@@ -1,9 +1,8 @@
 import { StoreFailure } from '../../../src/base/errors';
 import { type Resource, resourceKey, type ResourceView } from '../../../src/leases/lease';
 import type {
-  AcquireCommand,
+  AcquireOptions,
   AcquireReply,
-  ClaimCommand,
   ClaimReply,
   ListedPart,
   ListStep,
@@ -11,6 +10,7 @@ import type {
   ReleaseCommand,
   ReleaseReply,
   LeaseToRenew,
+  LeaseWanted,
   RenewCommand,
   Renewed,
   RemoveCommand,
@@ -169,11 +169,13 @@ export class ModelStore implements LeaseStore {
     this.listener = listener;
   }
 
-  acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
+  acquire(resource: Resource, wanted: LeaseWanted, how: AcquireOptions): Promise<AcquireReply> {
+    const command = { ...wanted, ...how };
     return this.run('acquire', resource, (model, now) => model.acquire(this.serverId, now, command));
   }
 
-  claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply> {
+  claim(resource: Resource, wanted: LeaseWanted, ticket: string): Promise<ClaimReply> {
+    const command = { ...wanted, ticket };
     return this.run('claim', resource, (model, now) => model.claim(this.serverId, now, command));
   }
 

@@ -51,9 +51,9 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/leases/attempt.js',
-        find: 'return this.grant;',
+        find: 'return grant;',
         replace:
-          'if (this.grant.fencingToken % 16n === 0n)\n                await new Promise((done) => setTimeout(done, this.grant.remainingMs + 2000));\n            return this.grant;',
+          'if (grant.fencingToken % 16n === 0n)\n            await new Promise((done) => setTimeout(done, grant.remainingMs + 2000));\n        return grant;',
       },
     ],
     faults: [],
@@ -65,9 +65,9 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/leases/attempt.js',
-        find: 'reply = await context.store.claim(resource, (0, lease_context_1.withWanted)({ ticket: waiter.ticket }, wanted));',
+        find: 'reply = await context.store.claim(resource, wanted, waiter.ticket);',
         replace:
-          'reply = await context.store.claim(resource, (0, lease_context_1.withWanted)({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
+          'reply = await context.store.claim(resource, wanted, waiter.ticket);\n            reply = { ...reply, sentAt: context.clock.now() };',
       },
     ],
     faults: ['store-link-slow'],
@@ -78,7 +78,7 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/leases/attempt.js',
-        find: 'sentAt: Math.max(grant.sentAt, this.life.call.receivedAt)',
+        find: 'sentAt: Math.max(grant.sentAt, this.asked.life.call.receivedAt)',
         replace: 'sentAt: this.context.clock.now()',
       },
     ],
