@@ -33,7 +33,6 @@ const PRODUCTS = ['leases', 'autocomplete'];
  */
 const STILL_UP: readonly string[] = [
   'leases/lease-metrics -> server/metrics/sources',
-  'redis/buckets -> leases/lease',
   'redis/topology/open -> autocomplete/entry-store',
   'redis/topology/open -> autocomplete/redis/entry-replies',
   'redis/topology/open -> autocomplete/redis/redis-entry-store',

@@ -1,4 +1,4 @@
-import { entriesKey } from '../../src/redis/buckets';
+import { entriesKey } from '../../src/autocomplete/redis/entry-keys';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { seeded } from '../support/random';

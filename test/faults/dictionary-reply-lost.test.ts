@@ -1,4 +1,4 @@
-import { entriesKey } from '../../src/redis/buckets';
+import { entriesKey } from '../../src/autocomplete/redis/entry-keys';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';

@@ -1,4 +1,4 @@
-import { dictionaryNamesKey, entriesKey } from '../../src/redis/buckets';
+import { dictionaryNamesKey, entriesKey } from '../../src/autocomplete/redis/entry-keys';
 import { EntriesChecker, type CheckOptions } from '../support/autocomplete/entries-checker';
 import { eventuallyPasses } from '../support/eventually';
 import type { RedisProcess } from '../support/processes/redis-process';

@@ -1,4 +1,4 @@
-import { leaseKeys } from '../../src/redis/buckets';
+import { leaseKeys } from '../../src/leases/redis/lease-keys';
 import { ClientProcess } from './client-process';
 import { Fleet } from './fleet';
 import type { LoadTask } from './load';

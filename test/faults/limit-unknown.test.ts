@@ -1,4 +1,4 @@
-import { leaseKeys } from '../../src/redis/buckets';
+import { leaseKeys } from '../../src/leases/redis/lease-keys';
 import { Fleet } from './fleet';
 import { PREFIX } from './observer';
 import { runScenario } from './scenario';

@@ -1,4 +1,4 @@
-import { leaseKeys } from '../../src/redis/buckets';
+import { leaseKeys } from '../../src/leases/redis/lease-keys';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { Fleet, type Member } from './fleet';
 import type { Held } from './held';

@@ -1,4 +1,4 @@
-import { entriesKey } from '../../src/redis/buckets';
+import { entriesKey } from '../../src/autocomplete/redis/entry-keys';
 import { refusal } from '../support/clients/calls';
 import { eventually } from '../support/eventually';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';

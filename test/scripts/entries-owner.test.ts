@@ -1,5 +1,5 @@
 import { entriesCreate, entriesImportStart, entriesUsage } from '../../generated/redis/scripts';
-import { ownedNamesKey } from '../../src/redis/buckets';
+import { ownedNamesKey } from '../../src/autocomplete/redis/entry-keys';
 import {
   EntriesFixture,
   IN_TIME,

@@ -1,6 +1,7 @@
 import { leaseUnlist } from '../../generated/redis/scripts';
 import type { Resource, Service } from '../../src/leases/lease';
-import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../src/redis/buckets';
+import { bucketOf, LEASE_LAYOUT } from '../../src/redis/buckets';
+import { namesKeys } from '../../src/leases/redis/lease-keys';
 import { listReads, namesOfOneBucket, newPrefix } from '../support/leases/lease-views';
 import { LeaseFixture } from '../support/leases/lease-fixture';
 import { Requester } from '../support/leases/lease-requester';

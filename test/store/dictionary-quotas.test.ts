@@ -1,7 +1,7 @@
 import type { Autocomplete } from '../../src/autocomplete/autocomplete';
 import { DEFAULT_PROFILE, type StoredEntry } from '../../src/autocomplete/suggestion';
 import type { Writer } from '../../src/autocomplete/quota/amount';
-import { ownedNamesKey } from '../../src/redis/buckets';
+import { ownedNamesKey } from '../../src/autocomplete/redis/entry-keys';
 import { DictionaryFixture, entry, storedOf } from '../support/autocomplete/dictionary-fixture';
 import { PREFIX } from '../support/autocomplete/entries-fixture';
 import { eventually } from '../support/eventually';

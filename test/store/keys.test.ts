@@ -6,20 +6,21 @@ import {
   absentKey,
   markKey,
   bucketsBySlot,
-  entriesKey,
   epochKey,
   bucketOf,
-  dictionaryNamesKey,
-  ownedNamesKey,
   slotOfBucket,
   slotOfKey,
   EPOCH_AT,
-  leaseKeys,
-  recentsKey,
-  recentsRemovalKey,
-  resourceOfStateKey,
   wakeChannel,
 } from '../../src/redis/buckets';
+import {
+  entriesKey,
+  dictionaryNamesKey,
+  ownedNamesKey,
+  recentsKey,
+  recentsRemovalKey,
+} from '../../src/autocomplete/redis/entry-keys';
+import { leaseKeys, resourceOfStateKey } from '../../src/leases/redis/lease-keys';
 import { freePort } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
 

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../src/base/clock';
 import type { Resource } from '../../src/leases/lease';
 import { bucketOf, wakeChannel } from '../../src/redis/buckets';
-import { readHint } from '../../src/leases/redis/redis-lease-store';
+import { readHint } from '../../src/leases/redis/lease-keys';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
 import { LeaseFixture } from '../support/leases/lease-fixture';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Resource } from '../../src/leases/lease';
-import { bucketOf, namesKeys } from '../../src/redis/buckets';
+import { bucketOf } from '../../src/redis/buckets';
+import { namesKeys } from '../../src/leases/redis/lease-keys';
 import { allListed, sortedNames } from '../support/leases/lease-views';
 import { LeaseFixture } from '../support/leases/lease-fixture';
 import { PREFIX } from '../support/leases/lease-server';

@@ -1,7 +1,8 @@
 import { systemClock } from '../../src/base/clock';
 import { StoreFailure } from '../../src/base/errors';
 import type { RedisEntryStore } from '../../src/autocomplete/redis/redis-entry-store';
-import { entriesKey, slotOfKey } from '../../src/redis/buckets';
+import { slotOfKey } from '../../src/redis/buckets';
+import { entriesKey } from '../../src/autocomplete/redis/entry-keys';
 import { RedisCluster } from '../../src/redis/topology/cluster';
 import { hostOf } from '../../src/redis/topology/cluster-watch';
 import {

@@ -1,4 +1,5 @@
-import { bucketOf, dictionaryNamesKey, entriesKey, slotOfBucket, slotOfKey } from '../../src/redis/buckets';
+import { bucketOf, slotOfBucket, slotOfKey } from '../../src/redis/buckets';
+import { dictionaryNamesKey, entriesKey } from '../../src/autocomplete/redis/entry-keys';
 import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/calls';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';

@@ -2,11 +2,10 @@ import type { LostImport, Missing, OtherProfile, StoredEntry } from '../entry-st
 import type { Profile } from '../suggestion';
 import { confirmed } from '../../redis/node/confirmations';
 import { type BulkWrites, partlyDone, putChunks } from './writes';
+import { newGenerationId, newWriteId } from './entry-keys';
 import {
   type EntryCommands,
   LOST,
-  newGenerationId,
-  newWriteId,
   OK,
   type Ok,
   profileText,

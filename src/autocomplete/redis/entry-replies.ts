@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   entriesCreate,
   entriesDelete,
@@ -20,7 +19,7 @@ import {
   entriesWritesAfter,
 } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
-import { entriesKey } from '../../redis/buckets';
+import { entriesKey } from './entry-keys';
 import { type Commands, type RawArgument, type RawCommand, script, type Script } from '../../redis/commands';
 import type { RawReply } from '../../redis/writer';
 import type {
@@ -270,26 +269,8 @@ export class EntryCommands {
     return entriesKey(this.prefix, name);
   }
 
-  /** The key of a chunk of a put, before the put is committed (autocomplete/scripts/shared/dictionary.lua). */
-  chunkKey(name: string, writeId: string, number: number): string {
-    const key = this.keyOf(name);
-    return `${key.slice(0, key.indexOf('}:d:') + '}:d:'.length)}stage:${writeId}:${number}`;
-  }
-
+  /** `run`: a script, or a command of Redis. */
   send<T>(run: Script | string, name: string, args: readonly RawArgument[], read: Read<T>): Promise<T> {
     return this.commands.send({ run, keys: [this.keyOf(name)], args, read, isRaw: true });
   }
-}
-
-/** The bits of an id that must not be used twice. 96 bits suffice for 10^12 writes. */
-const WRITE_ID_BYTES = 12;
-const GENERATION_ID_BYTES = 16;
-
-export function newWriteId(): string {
-  return randomBytes(WRITE_ID_BYTES).toString('base64url');
-}
-
-/** The random id also prevents that clients choose entry ids that share a bucket. */
-export function newGenerationId(): string {
-  return randomBytes(GENERATION_ID_BYTES).toString('base64url');
 }

@@ -1,6 +1,7 @@
 import type { EntryChange, Gap, Missing, Write, Writes } from '../entry-store';
 import { Slices } from '../../flow/turns';
 import type { Clock } from '../../base/clock';
+import { chunkKey } from './entry-keys';
 import { type EntryCommands, GAP, readElements, scripts } from './entry-replies';
 import { PackReader, type Unpacked } from './packing';
 
@@ -50,7 +51,7 @@ export class EntryFeed {
   }
 
   private chunk(name: string, writeId: string, number: number): Promise<Buffer | undefined> {
-    const keys = [this.on.chunkKey(name, writeId, number)];
+    const keys = [chunkKey(this.on.keyOf(name), writeId, number)];
     const read = (reply: unknown) => (reply as Buffer | null) ?? undefined;
     return this.on.commands.send({ run: 'GET', keys, args: [], read, isRaw: true });
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
-import { dictionaryNamesKey, ownedNamesKey } from '../../redis/buckets';
+import { dictionaryNamesKey, ownedNamesKey, newGenerationId, newWriteId } from './entry-keys';
 import type { Commands, RawArgument, RawCommand, Script } from '../../redis/commands';
 import type { RedisConnection } from '../../redis/connection';
 import { confirmed } from '../../redis/node/confirmations';
@@ -25,8 +25,6 @@ import { EntryImports } from './entry-imports';
 import {
   EntryCommands,
   HEAD_FIELDS,
-  newGenerationId,
-  newWriteId,
   type Ok,
   profileText,
   readBuckets,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { recentsAdd, recentsRemove } from '../../../generated/redis/scripts';
-import { recentsKey, recentsRemovalKey } from '../../redis/buckets';
+import { recentsKey, recentsRemovalKey } from './entry-keys';
 import { type Commands, script, type Script } from '../../redis/commands';
 import type { RawReply } from '../../redis/writer';
 import type { RecentIdentity, RecentsStore } from '../entry-store';

@@ -2,10 +2,10 @@ import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
 import type { Commands, RawArgument, Script } from '../../redis/commands';
 import type { Missing, StoredEntry } from '../entry-store';
+import { chunkKey, newWriteId } from './entry-keys';
 import {
   type EntryCommands,
   HEAD_FIELDS,
-  newWriteId,
   OK,
   type Ok,
   readHead,
@@ -161,11 +161,10 @@ export class EntryWrites {
     // Without a dictionary, the chunks would take memory until they expire.
     const head = await this.on.send('HMGET', name, HEAD_FIELDS, readHead);
     if (head.kind !== 'head') return head;
-    const writeId = newWriteId();
+    const [key, writeId] = [this.on.keyOf(name), newWriteId()];
     let count = 0;
     for (const chunks of [first, others]) {
-      for (const chunk of chunks)
-        await this.stage(this.on.chunkKey(name, writeId, count++), admission, chunk);
+      for (const chunk of chunks) await this.stage(chunkKey(key, writeId, count++), admission, chunk);
     }
     const written = await this.write(scripts.putStaged, name, writeId, [count]);
     if (written.kind === 'written') while (await this.finishStep(name));

@@ -4,7 +4,8 @@ import type { Resource, ResourceView } from '../lease';
 import type { ListedPart, ListStep, WaiterCount } from '../lease-store';
 import { type Commands, script, type Turn } from '../../redis/commands';
 import type { Reply } from '../../redis/writer';
-import { LEASE_LAYOUT, namesKeys } from '../../redis/buckets';
+import { LEASE_LAYOUT } from '../../redis/buckets';
+import { namesKeys } from './lease-keys';
 import { parseInspect, parseList } from './lease-replies';
 
 const scripts = { list: script(leaseList), unlist: script(leaseUnlist) };

@@ -14,7 +14,8 @@ import {
   leaseWithdraw,
 } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
-import { BUCKET_COUNT, bucketOf, LEASE_LAYOUT, leaseKeys, resourceOfStateKey } from '../../redis/buckets';
+import { BUCKET_COUNT, bucketOf, LEASE_LAYOUT } from '../../redis/buckets';
+import { leaseKeys, readHint, RESOURCE_CHANGED } from './lease-keys';
 import {
   type Commands,
   type GuardChoice,
@@ -76,23 +77,6 @@ import {
   parseWithdraw,
 } from './lease-replies';
 import { ListedNames, listScripts } from './listed-names';
-
-const REQUEST_ID_LENGTH = 36;
-
-/** In place of a request id: something has changed that watches of the resource show (leases/scripts/shared/servers.lua). */
-export const RESOURCE_CHANGED = '00000000-0000-0000-0000-000000000000';
-
-/** Asks this server to recheck a request, or the whole resource. */
-export interface Hint {
-  readonly resource: Resource;
-  readonly requestId: string;
-}
-
-/** Decodes a message of `tell_server` (leases/scripts/shared/servers.lua). Undefined: the message is no hint. */
-export function readHint(prefix: string, message: string): Hint | undefined {
-  const resource = resourceOfStateKey(prefix, message.slice(REQUEST_ID_LENGTH));
-  return resource && { resource, requestId: message.slice(0, REQUEST_ID_LENGTH) };
-}
 
 /** The arguments 2 to 10 of lease-revoke.lua. */
 function revokeArguments({ target, force, after }: RevokeCommand): (string | number)[] {

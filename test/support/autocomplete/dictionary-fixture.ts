@@ -16,7 +16,7 @@ import type {
 import { systemClock } from '../../../src/base/clock';
 import { systemIdentities } from '../../../src/base/identities';
 import { EVERY_NAME } from '../../../src/base/names';
-import { entriesKey } from '../../../src/redis/buckets';
+import { entriesKey } from '../../../src/autocomplete/redis/entry-keys';
 import type { RedisConnection } from '../../../src/redis/connection';
 import { type CheckOptions, EntriesChecker } from './entries-checker';
 import { connect, PREFIX } from './entries-fixture';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { PackReader, type Unpacked } from '../../../src/autocomplete/redis/packing';
-import { entriesKey } from '../../../src/redis/buckets';
+import { entriesKey } from '../../../src/autocomplete/redis/entry-keys';
 
 const MAX_KEY_BYTES = 1024 * 1024;
 const MAX_FEED_BYTES = 4 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { entryScripts, RedisEntryStore } from '../../../src/autocomplete/redis/r
 import { pack } from '../../../src/autocomplete/redis/packing';
 import type { Commands } from '../../../src/redis/commands';
 import { RedisConnection } from '../../../src/redis/connection';
-import { entriesKey } from '../../../src/redis/buckets';
+import { entriesKey } from '../../../src/autocomplete/redis/entry-keys';
 import { EntriesChecker } from './entries-checker';
 import { RedisProcess, type RedisProcessOptions } from '../processes/redis-process';
 

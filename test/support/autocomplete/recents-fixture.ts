@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/base/clock';
 import type { Recent } from '../../../src/autocomplete/suggestion';
 import { RedisConnection } from '../../../src/redis/connection';
-import { recentsKey } from '../../../src/redis/buckets';
+import { recentsKey } from '../../../src/autocomplete/redis/entry-keys';
 import { RedisRecentsStore } from '../../../src/autocomplete/redis/redis-recents';
 import { RedisProcess } from '../processes/redis-process';
 

@@ -1,6 +1,7 @@
 import type { Resource, Service } from '../../../src/leases/lease';
 import type { RemoveReply, SetLimitCommand, SetLimitReply } from '../../../src/leases/lease-store';
-import { bucketOf, EPOCH_AT, leaseKeys, wakeChannel } from '../../../src/redis/buckets';
+import { bucketOf, EPOCH_AT, wakeChannel } from '../../../src/redis/buckets';
+import { leaseKeys } from '../../../src/leases/redis/lease-keys';
 import { eventually } from '../eventually';
 import { Requester, type RequesterOptions } from './lease-requester';
 import { PREFIX, TestServer, withFrozenClock } from './lease-server';

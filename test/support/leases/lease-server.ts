@@ -7,7 +7,8 @@ import {
   script,
   type Script,
 } from '../../../src/redis/commands';
-import { readHint, RedisLeaseStore } from '../../../src/leases/redis/redis-lease-store';
+import { readHint } from '../../../src/leases/redis/lease-keys';
+import { RedisLeaseStore } from '../../../src/leases/redis/redis-lease-store';
 import type { CallRef, Granted } from '../../../src/leases/lease-store';
 import { RedisNode } from '../../../src/redis/topology/node';
 import { Notifications } from '../../../src/redis/topology/notifications';

@@ -1,5 +1,6 @@
 import type { Resource } from '../../../src/leases/lease';
-import { bucketOf, namesKeys, leaseKeys } from '../../../src/redis/buckets';
+import { bucketOf } from '../../../src/redis/buckets';
+import { namesKeys, leaseKeys } from '../../../src/leases/redis/lease-keys';
 import type { State } from './lease-model-request';
 import type { RedisProcess } from '../processes/redis-process';
 
