@@ -3,20 +3,28 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock';
 import {
+  type AutocompleteStores,
+  type AutocompleteStoreSettings,
+  autocompleteScripts,
+  openAutocompleteStores,
+} from '../autocomplete/redis/autocomplete-stores';
+import type { StoreAddress } from '../base/redis-address';
+import type { LeaseStore } from '../leases/lease-store';
+import { leaseScripts, RedisLeaseStore } from '../leases/redis/redis-lease-store';
+import {
   type CommandMeters,
-  connectStore,
   type HostFinding,
   NotPermitted,
+  openStoreRedis,
   probeStore,
   quarantineMs,
   RedisPassword,
+  type RedisSettings,
   type Security,
-  type Store,
+  type StoreRedis,
 } from '../redis/topology/open';
 import type { Config } from './config/config';
 import { StartError } from './startup';
-
-type StoreAddress = Config['redis']['address'];
 
 /** More hosts are not described. */
 const MOST_HOSTS = 3;
@@ -117,6 +125,40 @@ function unreachableText(host: string, code: string, message: string): string {
 
 function schemeOf({ kind }: StoreAddress, tls: boolean): string {
   return `${tls ? 'rediss' : 'redis'}${kind === 'single' ? '' : `+${kind}`}://`;
+}
+
+export interface StoreOptions extends RedisSettings, AutocompleteStoreSettings {
+  readonly address: StoreAddress;
+  readonly retentionMs: number;
+}
+
+/** The stores of all products. */
+export interface Store extends Omit<AutocompleteStores, 'close'>, Pick<StoreRedis, 'node' | 'close'> {
+  readonly permits: LeaseStore;
+}
+
+/**
+ * Resolves when the store answers. If it does not answer within `patienceMs`, closes all connections and rejects with a
+ * `StoreFailure`.
+ */
+export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
+  const scripts = [...leaseScripts, ...autocompleteScripts];
+  const redis = openStoreRedis(options.address, { ...options, scripts });
+  const { commands, node } = redis;
+  const permits = new RedisLeaseStore({ ...options, commands, guard: 'of-node' });
+  redis.onHint((message) => permits.hint(message));
+  const { recents, entries, ...autocomplete } = openAutocompleteStores(commands, options);
+  const close = (): void => {
+    redis.close();
+    autocomplete.close();
+  };
+  try {
+    await redis.ready(patienceMs);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { permits, recents, entries, node, close };
 }
 
 /** The start fails if Redis is not usable within this time. */

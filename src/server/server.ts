@@ -10,7 +10,7 @@ import { defaultSessionLimits } from '../leases/sessions/session-requests';
 import { Sessions } from '../leases/sessions/sessions';
 import { Metrics, metricsPage, unmeasured } from './metrics/prometheus';
 import type { MetricSources } from './metrics/sources';
-import type { Security, Store } from '../redis/topology/open';
+import type { Security } from '../redis/topology/open';
 import {
   accessSettings,
   auditLogOf,
@@ -24,7 +24,7 @@ import {
   routeGrpcLog,
   StartError,
 } from './startup';
-import { openStore, redisCertificates, redisSecurity } from './open-store';
+import { openStore, redisCertificates, redisSecurity, type Store } from './open-store';
 import { CertificateEnds } from '../access/server-certificates';
 import { openAccess, type OpenedAccess } from '../access/open-access';
 import { UnusableFile } from '../access/watched-files';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Profile } from '../../src/autocomplete/suggestion';
 import type { Resource } from '../../src/leases/lease';
-import type { Store } from '../../src/redis/topology/open';
+import type { Store } from '../../src/server/open-store';
 import { epochKey } from '../../src/redis/buckets';
 import { dictionaryNamesKey, entriesKey, ownedNamesKey } from '../../src/autocomplete/redis/entry-keys';
 import { keyOf, PARTS } from '../support/leases/lease-stored';

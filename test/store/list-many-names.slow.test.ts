@@ -1,6 +1,6 @@
 import { ResourceLists } from '../../src/leases/resource-lists';
 import type { ResourcePage } from '../../src/leases/lease-requests';
-import type { Store } from '../../src/redis/topology/open';
+import type { Store } from '../../src/server/open-store';
 import { FakeCall } from '../support/fake-call';
 import { BusyNames, holdNames, Requester } from '../support/leases/lease-requester';
 import { allListed, namesOfOneBucket, sortedNames } from '../support/leases/lease-views';

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/base/clock';
 import type { AnsweringNode } from '../../src/redis/node/confirmations';
 import { RedisConnection } from '../../src/redis/connection';
-import type { Store } from '../../src/redis/topology/open';
+import type { Store } from '../../src/server/open-store';
 import { eventually } from '../support/eventually';
 import { MasterAndReplica } from '../support/test-store';
 import { RedisProcess, serverUrl } from '../support/processes/redis-process';

@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/base/clock';
-import { connectStore, type Store } from '../../src/redis/topology/open';
+import { connectStore, type Store } from '../../src/server/open-store';
 import { readConfig } from '../../src/server/config/config';
 import { eventually } from './eventually';
 import { RedisProcess, serverUrl } from './processes/redis-process';

@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
 import { dictionaryNamesKey, ownedNamesKey, newGenerationId, newWriteId } from './entry-keys';
 import type { Commands, RawArgument, RawCommand, Script } from '../../redis/commands';
-import type { RedisConnection } from '../../redis/connection';
 import { confirmed } from '../../redis/node/confirmations';
+import type { PlainRedis } from '../../redis/topology/open';
 import type { RawReply } from '../../redis/writer';
 import type {
   BucketsRead,
@@ -82,12 +82,10 @@ class DictionaryNames {
   }
 }
 
-export { entryScripts } from './entry-replies';
-
 export interface EntryStoreOptions {
   readonly commands: Commands;
   /** A replica for loads. If the replica cannot answer, the primary answers. */
-  readonly replica: RedisConnection | undefined;
+  readonly replica: Pick<PlainRedis, 'commands' | 'reachable'> | undefined;
   readonly prefix: string;
   readonly clock: Clock;
 }
@@ -100,7 +98,7 @@ export class RedisEntryStore implements EntryStore {
   private readonly feed: EntryFeed;
   private readonly imports: EntryImports;
 
-  private readonly replica: RedisConnection | undefined;
+  private readonly replica: Pick<PlainRedis, 'commands' | 'reachable'> | undefined;
 
   constructor({ commands, replica, prefix, clock }: EntryStoreOptions) {
     this.replica = replica;

@@ -1,5 +1,5 @@
 import type { Resource, Service } from '../../../src/leases/lease';
-import type { Store } from '../../../src/redis/topology/open';
+import type { Store } from '../../../src/server/open-store';
 import { eventually } from '../../support/eventually';
 import { Requester, type RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';

@@ -1,7 +1,8 @@
 import { systemClock } from '../../../src/base/clock';
 import { readBucketEntries } from '../../../src/autocomplete/bucket-entries';
 import type { BucketsRead, EntryStore, Gap, Head, StoredEntry } from '../../../src/autocomplete/entry-store';
-import { entryScripts, RedisEntryStore } from '../../../src/autocomplete/redis/redis-entry-store';
+import { entryScripts } from '../../../src/autocomplete/redis/entry-replies';
+import { RedisEntryStore } from '../../../src/autocomplete/redis/redis-entry-store';
 import { pack } from '../../../src/autocomplete/redis/packing';
 import type { Commands } from '../../../src/redis/commands';
 import { RedisConnection } from '../../../src/redis/connection';
