@@ -84,7 +84,7 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'base/accounts': 'accounts and their quotas, which always change together',
   'base/call': 'what every engine knows of a call, and nothing of one product',
   'base/clock': 'the only place of the engines that may use time',
-  'base/identities': 'the only place of the engines that may use chance',
+  'base/runtime': 'the only place of the engines that may use chance',
   'cli/client': 'what every command needs to reach a server',
   'cli/commands/top': 'a command and its two views',
   'cli/completion/completion': 'a command',
@@ -361,7 +361,7 @@ test('only call-channel.ts, served-call.ts, terminal.ts and time-of-day.ts use t
   ]);
 });
 
-test('in the engines, base and flow, only identities.ts and clock.ts use Math.random, time and timers', () => {
+test('in the engines, base and flow, only runtime.ts and clock.ts use Math.random, time and timers', () => {
   const engine = sources.filter(({ room }) => ['base', 'flow', ...PRODUCTS].includes(room));
   const uses = (global: string): string[] =>
     engine.filter((source) => usesOf(source, global).length > 0).map(({ path }) => path);
@@ -372,7 +372,7 @@ test('in the engines, base and flow, only identities.ts and clock.ts use Math.ra
         'Math',
       ).includes('Math.random'),
     ),
-  ).toEqual(['base/identities.ts']);
+  ).toEqual(['base/runtime.ts']);
   expect(uses('performance')).toEqual(['base/clock.ts']);
   expect(uses('setTimeout')).toEqual(['base/clock.ts']);
   expect(uses('setInterval')).toEqual([]);

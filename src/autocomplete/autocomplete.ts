@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock';
 import { HoldfastError, reportDefect } from '../base/errors';
-import type { Identities } from '../base/identities';
+import type { Identities } from '../base/runtime';
 import {
   type Binding,
   decodePageToken,

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../base/clock';
 import type { EntryStore } from './entry-store';
 import { reportDefect } from '../base/errors';
-import type { Identities } from '../base/identities';
+import type { Identities } from '../base/runtime';
 
 /** The pause between two rounds of sweeping. */
 const ROUND_INTERVAL_MS = 15_000;

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock';
 import { reportDefect } from '../base/errors';
+import type { Runtime } from '../base/runtime';
 import type { TimerEntry, TimerQueue } from './timer-queue';
 
 const FIRST_MS = 1000;
@@ -48,10 +49,9 @@ export class BackgroundCommands {
   private closed = false;
 
   constructor(
-    private readonly clock: Clock,
+    private readonly runtime: Runtime,
     private readonly timers: TimerQueue,
     private readonly pauses: Pauses,
-    private readonly onDefect: (error: unknown) => void,
   ) {}
 
   /** The number of commands that the store has not confirmed yet. */
@@ -93,8 +93,8 @@ export class BackgroundCommands {
     send().then(
       () => (this.running -= 1),
       (error) => {
-        reportDefect(error, this.onDefect);
-        const retryAt = this.clock.now() + pauseMs;
+        reportDefect(error, this.runtime.defect);
+        const retryAt = this.runtime.clock.now() + pauseMs;
         if (this.closed || retryAt >= until) {
           this.running -= 1;
           return;

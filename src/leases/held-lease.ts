@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock';
 import { reportDefect, type HoldfastError } from '../base/errors';
+import type { Runtime } from '../base/runtime';
 import type { BackgroundCommands, Pauses } from '../flow/backoff';
 import type { CountedLeases } from './allowance';
 import { confirmedEnd, latestEnd, type LeaseEnd, type LossCause, requestKey, type Resource } from './lease';
@@ -20,8 +21,8 @@ export const LATE_RELEASE_PAUSES: Pauses = { firstMs: 1000, growth: 1, longestMs
 
 /** The parts that all held leases of a server share. */
 export interface HeldLeaseContext {
+  readonly runtime: Runtime;
   readonly store: LeaseStore;
-  readonly clock: Clock;
   readonly timers: TimerQueue;
   /** Sends the releases and revocations of lost leases. */
   readonly lateReleases: BackgroundCommands;
@@ -31,7 +32,6 @@ export interface HeldLeaseContext {
   readonly renewals: Renewals;
   /** Called once when a lease is no longer held. */
   readonly forget: (lease: HeldLease) => void;
-  readonly onDefect: (error: unknown) => void;
 }
 
 export interface HeldLeaseOptions {
@@ -107,7 +107,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     this.ttlMs = granted.ttlMs;
     this.confirmed = { sentAt: granted.sentAt, remainingMs: granted.remainingMs };
     this.confirmedEnd = confirmedEnd(granted);
-    this.believedUntil = latestEnd(context.clock.now(), granted.remainingMs);
+    this.believedUntil = latestEnd(this.clock.now(), granted.remainingMs);
     this.ageLimitAt = life.ageLimitAt(granted.ttlMs);
     this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
     this.meters.heldCount += 1;
@@ -184,7 +184,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
     const { context, resource, requestId, life } = this.options;
     const target = { kind: 'lease', requestId, fencingToken: this.fencingToken } as const;
     const command = { target, force: false, after: undefined, caller: life.call.connection };
-    const until = context.clock.now() + this.ttlMs;
+    const until = this.clock.now() + this.ttlMs;
     context.lateReleases.run(() => context.store.revoke(resource, command), until);
   }
 
@@ -194,7 +194,7 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
   }
 
   private get clock(): Clock {
-    return this.options.context.clock;
+    return this.options.context.runtime.clock;
   }
 
   private close(reason: HoldfastError): void {
@@ -304,11 +304,11 @@ export class HeldLease implements OwnedLease, RenewableLease, TimedWork {
       .then(
         (reply) => this.handleReply(renewal, reply),
         (error) => {
-          reportDefect(error, context.onDefect);
+          reportDefect(error, context.runtime.defect);
           this.noReply(renewal);
         },
       )
-      .catch(context.onDefect);
+      .catch(context.runtime.defect);
   }
 
   /** A process that was suspended past the confirmed end must not report a renewal. */

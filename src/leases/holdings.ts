@@ -83,13 +83,13 @@ export class HoldStreams {
     private readonly context: LeaseContext,
     private readonly onClosed: () => void,
   ) {
-    const { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect } = context;
-    const renewals = new Renewals(store, onDefect);
+    const { runtime, store, timers, lateReleases, countedLeases, meters, observer } = context;
+    const renewals = new Renewals(store, runtime);
     const forget = (lease: HeldLease): void => {
       renewals.delete(lease);
       if (this.held.get(lease.key) === lease) this.held.delete(lease.key);
     };
-    const shared = { store, clock, timers, lateReleases, countedLeases, meters, observer, onDefect };
+    const shared = { runtime, store, timers, lateReleases, countedLeases, meters, observer };
     this.heldContext = { ...shared, renewals, forget };
   }
 

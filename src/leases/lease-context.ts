@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock';
-import type { Identities } from '../base/identities';
+import type { Runtime } from '../base/runtime';
 import { BackgroundCommands } from '../flow/backoff';
 import { callDeadline, CountedLeases, WaitingCalls } from './allowance';
 import { LATE_RELEASE_PAUSES } from './held-lease';
@@ -14,14 +14,11 @@ import { TimerQueue } from '../flow/timer-queue';
 import { BoundedSteps, Withdrawals } from './withdrawals';
 
 export interface LeaseOptions {
+  readonly runtime: Runtime;
   readonly store: LeaseStore;
-  readonly clock: Clock;
-  readonly identities: Identities;
   readonly limits: Limits;
   /** As in Lives. */
   readonly serverId: string;
-  /** Receives the defects of background work. */
-  readonly onDefect: (error: unknown) => void;
   readonly observer?: LeaseObserver | undefined;
 }
 
@@ -32,10 +29,11 @@ export interface GrantTaker {
 
 /** The state that all acquires and hold streams of one server share. */
 export class LeaseContext {
-  readonly store: LeaseStore;
+  readonly runtime: Runtime;
+  /** Of `runtime`. */
   readonly clock: Clock;
+  readonly store: LeaseStore;
   readonly limits: Limits;
-  readonly onDefect: (error: unknown) => void;
   readonly observer: LeaseObserver | undefined;
   readonly timers: TimerQueue;
   readonly moments = new Moments();
@@ -51,23 +49,22 @@ export class LeaseContext {
   /** The acquires in progress, by attach. */
   readonly attempts = new Map<string, GrantTaker>();
   isDraining = false;
-  private readonly identities: Identities;
 
-  constructor({ store, clock, identities, limits, serverId, onDefect, observer }: LeaseOptions) {
-    this.store = store;
+  constructor({ runtime, store, limits, serverId, observer }: LeaseOptions) {
+    const { clock } = runtime;
+    this.runtime = runtime;
     this.clock = clock;
+    this.store = store;
     this.limits = limits;
-    this.onDefect = onDefect;
     this.observer = observer;
     this.timers = new TimerQueue(clock);
-    this.steps = new BoundedSteps(store, onDefect);
-    this.queue = new WaitQueue(store, clock, this.timers, this.steps, this.moments, onDefect);
-    this.withdrawals = new Withdrawals(store, clock, this.timers, onDefect);
-    this.lateReleases = new BackgroundCommands(clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
+    this.steps = new BoundedSteps(store, runtime);
+    this.queue = new WaitQueue(store, runtime, this.timers, this.steps, this.moments);
+    this.withdrawals = new Withdrawals(store, runtime, this.timers);
+    this.lateReleases = new BackgroundCommands(runtime, this.timers, LATE_RELEASE_PAUSES);
     this.waitingCalls = new WaitingCalls(limits.maxWaitingCallsPerConnection);
     this.countedLeases = new CountedLeases(clock, this.timers);
-    this.lives = new Lives(serverId, limits.maxStreamAgeMs, () => identities.random());
-    this.identities = identities;
+    this.lives = new Lives(runtime, serverId, limits.maxStreamAgeMs);
   }
 
   /** Ends the work in the background, before the store is closed. */
@@ -88,14 +85,15 @@ export class LeaseContext {
   }
 
   wanted({ call, attach }: Life, resource: Resource, request: AcquireRequest): LeaseWanted {
+    const { identities } = this.runtime;
     const isLock = resource.service === 'lock';
-    const clientRequestId = request.requestId ?? this.identities.requestId();
+    const clientRequestId = request.requestId ?? identities.requestId();
     return {
       requestId: storedRequestId(call.identity, clientRequestId),
       clientRequestId,
       identity: call.identity,
       attach,
-      secret: this.identities.secret(),
+      secret: identities.secret(),
       permits: isLock ? lockPermits(request.mode) : request.permitCount,
       mode: request.mode,
       holderId: request.holderId,

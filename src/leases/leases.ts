@@ -124,7 +124,7 @@ export class Leases implements LeaseEngine {
     this.context = new LeaseContext(options);
     this.streams = new HoldStreams(this.context, () => this.checkIdle());
     this.watches = new Watches(this.context, () => this.checkIdle());
-    this.lists = new ResourceLists(options.store, options.clock, () => options.identities.random());
+    this.lists = new ResourceLists(options.store, options.runtime);
     options.store.listen({
       recheck: (resource, requestId) => this.recheck(resource, requestId),
       granted: (resource, call, grant) => this.context.granted(resource, call, grant),

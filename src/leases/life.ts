@@ -1,4 +1,5 @@
 import type { Call, StreamCall } from '../base/call';
+import type { Runtime } from '../base/runtime';
 import type { Service } from './lease';
 import type { LeaseId } from './lease-id';
 import type { HoldStart, LeaseOwner, ReleaseResult, Renewal } from './lease-requests';
@@ -57,11 +58,10 @@ export class Lives {
   private attachCount = 0;
 
   constructor(
+    private readonly runtime: Runtime,
     /** Identifies this process among all servers of the store; contains no dot. */
     private readonly serverId: string,
     private readonly maxAgeMs: number,
-    /** At least 0 and below 1. */
-    private readonly random: () => number,
   ) {}
 
   callLife(call: Call): Life {
@@ -82,7 +82,8 @@ export class Lives {
    * jitter, all streams of a server would end together.
    */
   ageLimitAt({ receivedAt }: Call, ttlMs: number): number {
-    return receivedAt + Math.min(this.maxAgeMs, MAX_AGE_TTLS * ttlMs) * (1 - JITTER * this.random());
+    const longestMs = Math.min(this.maxAgeMs, MAX_AGE_TTLS * ttlMs);
+    return receivedAt + longestMs * (1 - JITTER * this.runtime.identities.random());
   }
 
   /**

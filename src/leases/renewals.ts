@@ -1,4 +1,5 @@
 import { reportDefect, StoreFailure } from '../base/errors';
+import type { Runtime } from '../base/runtime';
 import type { LeaseToRenew, LeaseStore, Renewed } from './lease-store';
 
 /** The most leases that one command renews. */
@@ -37,7 +38,7 @@ export class Renewals {
 
   constructor(
     private readonly store: LeaseStore,
-    private readonly onDefect: (error: unknown) => void,
+    private readonly runtime: Runtime,
   ) {}
 
   /** The lease was granted or renewed. */
@@ -69,7 +70,7 @@ export class Renewals {
         try {
           tell(one, renewal, index);
         } catch (error) {
-          this.onDefect(error);
+          this.runtime.defect(error);
         }
       });
     };
@@ -88,13 +89,13 @@ export class Renewals {
             else one.renewed(renewal, reply);
           }),
         (error) => {
-          reportDefect(error, this.onDefect);
+          reportDefect(error, this.runtime.defect);
           // While grants pause, only the command for a single lease can decide. A defect may concern a single lease.
           const isAbsent = error instanceof StoreFailure && error.kind !== 'quarantined';
           forEach((one, renewal) => (isAbsent ? one.noReply(renewal) : one.renewAlone(renewal)));
         },
       )
-      .catch(this.onDefect);
+      .catch(this.runtime.defect);
     return true;
   }
 

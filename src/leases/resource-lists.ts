@@ -1,5 +1,4 @@
 import { answerWithinMs, type Call } from '../base/call';
-import type { Clock } from '../base/clock';
 import {
   badPageToken,
   type Binding,
@@ -10,6 +9,7 @@ import {
   placeAfter,
   type ReadableNames,
 } from '../base/names';
+import type { Runtime } from '../base/runtime';
 import { walkBuckets } from './bucket-walk';
 import { resourceShownToClients, type ResourceView, type Service } from './lease';
 import { translateListFailure } from './lease-errors';
@@ -44,9 +44,7 @@ type Listing = Omit<ListStep, 'bucket' | 'after' | 'mostShown'>;
 export class ResourceLists {
   constructor(
     private readonly store: LeaseStore,
-    private readonly clock: Clock,
-    /** At least 0 and below 1. */
-    private readonly random: () => number,
+    private readonly runtime: Runtime,
   ) {}
 
   async page(
@@ -114,7 +112,7 @@ export class ResourceLists {
     if (first === undefined) return EMPTY_PAGE;
     const bounds = this.bounds(call, listing.namePrefix, first, names);
     // If one page cannot compare all names, the next page compares other names.
-    const firstBucket = Math.floor(this.random() * this.store.bucketCount);
+    const firstBucket = Math.floor(this.runtime.identities.random() * this.store.bucketCount);
     let most: WaiterCount[] = [];
     const end = await walkBuckets<WaiterCount>(
       {
@@ -157,7 +155,7 @@ export class ResourceLists {
     const views: ResourceView[] = [];
     let bytes = 0;
     for (let from = 0; from < names.length; from += MOST_READS) {
-      if (call.cancelled || (from > 0 && this.clock.now() >= endAt)) return { views, isCut: true };
+      if (call.cancelled || (from > 0 && this.runtime.clock.now() >= endAt)) return { views, isCut: true };
       const reads = names
         .slice(from, from + MOST_READS)
         .map(({ name }) => this.store.inspect({ service, name }, call.connection));
@@ -172,10 +170,10 @@ export class ResourceLists {
   }
 
   private bounds(call: Call, namePrefix: string, first: string, names: ReadableNames) {
-    const { clock, store } = this;
+    const { runtime, store } = this;
     const withinMs = Math.min(LONGEST_PAGE_MS, answerWithinMs(call.timeoutMs));
     return {
-      clock,
+      clock: runtime.clock,
       bucketCount: store.bucketCount,
       firstPlace: first,
       placeAfter: (name: string) => placeAfter(names, namePrefix, name),

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock';
 import { reportDefect, StoreFailure } from '../base/errors';
+import type { Runtime } from '../base/runtime';
 import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
 import { requestKey, type Resource, resourceKey, type Service } from './lease';
 import type { Granted, LeaseStore, LeaseWanted, QueueSnapshot, TouchReply, Waiting } from './lease-store';
@@ -124,11 +124,10 @@ export class WaitQueue {
 
   constructor(
     private readonly store: LeaseStore,
-    private readonly clock: Clock,
+    private readonly runtime: Runtime,
     private readonly timers: TimerQueue,
     private readonly steps: BoundedSteps,
     private readonly moments: Moments,
-    private readonly onDefect: (error: unknown) => void,
   ) {}
 
   get waiterCount(): number {
@@ -248,7 +247,7 @@ export class WaitQueue {
 
   /** Never delays a scheduled touch, because new waiters must not postpone the touch. */
   private scheduleTouchIn(watch: Watch, delayMs: number): void {
-    const at = this.clock.now() + delayMs;
+    const at = this.runtime.clock.now() + delayMs;
     if (watch.nextTouch && watch.nextTouchAt <= at) return;
     watch.nextTouch?.cancel();
     watch.nextTouchAt = at;
@@ -269,7 +268,7 @@ export class WaitQueue {
       .then(
         (earliestEndMs) => this.scheduleTouch(watch, earliestEndMs),
         (error) => {
-          reportDefect(error, this.onDefect);
+          reportDefect(error, this.runtime.defect);
           const isPaused = error instanceof StoreFailure && error.kind === 'quarantined';
           this.scheduleTouchIn(watch, isPaused ? TOUCH_INTERVAL_MS : RETRY_INTERVAL_MS);
         },
@@ -279,7 +278,7 @@ export class WaitQueue {
         if (watch.waiters.size === 0) watch.nextTouch?.cancel();
         else if (watch.touchAgain) this.touchNow(watch);
       })
-      .catch(this.onDefect);
+      .catch(this.runtime.defect);
   }
 
   private async touch(watch: Watch): Promise<number | undefined> {

@@ -1,6 +1,6 @@
 import type { Call } from '../base/call';
-import type { Clock } from '../base/clock';
 import { StoreFailure } from '../base/errors';
+import type { Runtime } from '../base/runtime';
 import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
 import { Deliveries } from '../flow/turns';
 import { type Resource, resourceKey, resourceShownToClients, type ResourceView } from './lease';
@@ -19,11 +19,10 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 1000;
 
 export interface WatchReaderOptions {
+  readonly runtime: Runtime;
   readonly store: LeaseStore;
-  readonly clock: Clock;
   readonly timers: TimerQueue;
   readonly deliveries: Deliveries;
-  readonly onDefect: (error: unknown) => void;
 }
 
 /**
@@ -92,10 +91,10 @@ class WatchReader {
 
   /** Never delays a planned read. */
   private readAt(time: number): void {
-    const { clock, timers } = this.options;
+    const { runtime, timers } = this.options;
     if (this.isEmpty || (this.nextRead && this.nextReadAt <= time)) return;
     this.cancelNextRead();
-    if (time <= clock.now()) return this.read();
+    if (time <= runtime.clock.now()) return this.read();
     this.nextReadAt = time;
     this.nextRead = timers.at(time, () => {
       this.nextRead = undefined;
@@ -109,13 +108,13 @@ class WatchReader {
   }
 
   private read(): void {
-    const { store, clock, onDefect } = this.options;
+    const { runtime, store } = this.options;
     this.endAged();
     if (this.isEmpty) return;
     this.isReading = true;
     this.readAgain = false;
     this.readCount += 1;
-    this.lastReadAt = clock.now();
+    this.lastReadAt = runtime.clock.now();
     store
       .watch(this.resource)
       .then(
@@ -126,7 +125,7 @@ class WatchReader {
         this.isReading = false;
         this.readAt(nextAt);
       })
-      .catch(onDefect);
+      .catch(runtime.defect);
   }
 
   /** Returns the time of the next read. */
@@ -134,7 +133,7 @@ class WatchReader {
     this.retryMs = this.retryAt = 0;
     if (view.limit === undefined && this.resource.service === 'semaphore') this.endUnknown();
     else this.show(resourceShownToClients(this.resource.service, view));
-    const now = this.options.clock.now();
+    const now = this.options.runtime.clock.now();
     const soonest = this.lastReadAt + SHORTEST_INTERVAL_MS;
     if (this.readAgain) return soonest;
     return Math.min(
@@ -167,12 +166,12 @@ class WatchReader {
   private fail(error: unknown): number {
     if (!(error instanceof StoreFailure)) this.end(error);
     this.retryMs = Math.min(Math.max(2 * this.retryMs, FIRST_RETRY_MS), LONGEST_RETRY_MS);
-    this.retryAt = this.options.clock.now() + this.retryMs;
+    this.retryAt = this.options.runtime.clock.now() + this.retryMs;
     return this.retryAt;
   }
 
   private endAged(): void {
-    const now = this.options.clock.now();
+    const now = this.options.runtime.clock.now();
     if (now < this.nextAgeLimitAt) return;
     this.nextAgeLimitAt = Infinity;
     for (const stream of this.streams) {
@@ -257,8 +256,8 @@ export class Watches {
     const key = resourceKey(resource);
     let reader = this.readers.get(key);
     if (!reader) {
-      const { store, clock, timers, onDefect } = this.context;
-      reader = new WatchReader(resource, { store, clock, timers, deliveries: this.deliveries, onDefect });
+      const { runtime, store, timers } = this.context;
+      reader = new WatchReader(resource, { runtime, store, timers, deliveries: this.deliveries });
       this.readers.set(key, reader);
     }
     return reader;

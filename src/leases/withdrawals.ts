@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock';
 import { reportDefect } from '../base/errors';
+import type { Runtime } from '../base/runtime';
 import { BackgroundCommands, type Pauses } from '../flow/backoff';
 import { resourceKey, type Resource } from './lease';
 import { isQuarantined, translateWithdrawFailure } from './lease-errors';
@@ -40,11 +40,10 @@ export class Withdrawals {
 
   constructor(
     private readonly store: LeaseStore,
-    private readonly clock: Clock,
+    private readonly runtime: Runtime,
     timers: TimerQueue,
-    onDefect: (error: unknown) => void,
   ) {
-    this.giveBacks = new BackgroundCommands(clock, timers, GIVE_BACK_PAUSES, onDefect);
+    this.giveBacks = new BackgroundCommands(runtime, timers, GIVE_BACK_PAUSES);
   }
 
   /** The number of give-backs that the store has not confirmed yet. */
@@ -98,9 +97,9 @@ export class Withdrawals {
       this.store.withdraw(resource, {
         ...command,
         caller: this,
-        patientUntil: this.clock.now() + PATIENCE_MS,
+        patientUntil: this.runtime.clock.now() + PATIENCE_MS,
       });
-    this.giveBacks.run(send, this.clock.now() + durationMs);
+    this.giveBacks.run(send, this.runtime.clock.now() + durationMs);
   }
 
   private async withdraw(
@@ -115,7 +114,7 @@ export class Withdrawals {
       attach,
       caller: this.callerOf(wanted.caller),
       // The caller hears nothing after the deadline of its call.
-      patientUntil: Math.min(this.clock.now() + PATIENCE_MS, sendBefore),
+      patientUntil: Math.min(this.runtime.clock.now() + PATIENCE_MS, sendBefore),
     };
     return await this.store.withdraw(resource, command).catch((error) => {
       const translated = translateWithdrawFailure(error, resource, wanted.clientRequestId);
@@ -145,7 +144,7 @@ export class BoundedSteps {
 
   constructor(
     private readonly store: LeaseStore,
-    private readonly onDefect: (error: unknown) => void,
+    private readonly runtime: Runtime,
   ) {}
 
   run(resource: Resource): void {
@@ -158,7 +157,7 @@ export class BoundedSteps {
     do {
       this.inFlight.set(key, false);
       // The touch names no waiter, because many steps may follow. After a failure, the next touch continues the work.
-      await this.store.touch(resource, []).catch((error) => reportDefect(error, this.onDefect));
+      await this.store.touch(resource, []).catch((error) => reportDefect(error, this.runtime.defect));
     } while (this.inFlight.get(key) === true);
     this.inFlight.delete(key);
   }

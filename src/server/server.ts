@@ -4,7 +4,7 @@ import type { Config } from './config/config';
 import { Autocomplete } from '../autocomplete/autocomplete';
 import { type LoadedDictionaries, openIndexes } from '../autocomplete/loaded/loaded-dictionaries';
 import { systemClock } from '../base/clock';
-import { systemIdentities } from '../base/identities';
+import { type Runtime, systemIdentities } from '../base/runtime';
 import { Leases, type LeaseStats } from '../leases/leases';
 import { defaultSessionLimits } from '../leases/sessions/session-requests';
 import { Sessions } from '../leases/sessions/sessions';
@@ -200,23 +200,25 @@ class ComposedServer implements HoldfastServer {
     const { config, version } = this;
     const { log, services, spans } = this.dependencies;
     const limits = limitsOf(config);
-    const shared = {
+    const runtime: Runtime = {
       clock: systemClock,
       identities: systemIdentities,
-      onDefect: (error: unknown) => log.error({ err: error }, 'background work failed'),
+      defect: (error) => log.error({ err: error }, 'background work failed'),
+      warn: (text) => log.warn(text),
     };
-    this.permits = new Leases({ ...shared, store: store.permits, limits, serverId, observer: spans });
+    const { defect: onDefect, warn: onWarning, ...shared } = runtime;
+    this.permits = new Leases({ runtime, store: store.permits, limits, serverId, observer: spans });
     this.indexes = openIndexes({
       ...shared,
+      onDefect,
+      onWarning,
       store: store.entries,
       budgetBytes: config.dictionaryMemoryBytes ?? defaultDictionaryBytes(),
       coreCount: coreCount(),
-      onWarning: (text) => log.warn(text),
     });
-    const random = (): number => systemIdentities.random();
-    this.sessions = new Sessions({ ...shared, engine: this.permits, limits: defaultSessionLimits, random });
+    this.sessions = new Sessions({ runtime, engine: this.permits, limits: defaultSessionLimits });
     const { entries, recents } = store;
-    this.autocomplete = new Autocomplete({ ...shared, entries, recents, indexes: this.indexes });
+    this.autocomplete = new Autocomplete({ ...shared, onDefect, entries, recents, indexes: this.indexes });
     return new GrpcServer({
       engine: this.permits,
       autocomplete: this.autocomplete,

@@ -24,6 +24,7 @@ import { type ChangeServices, GrpcServer } from '../../src/server/grpc-server';
 import type { IntakeLimits, IntakeStats } from '../../src/rpc/entry/unfinished';
 import type { Address } from '../../src/rpc/entry/grpc-js';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
+import { runtimeOn } from '../support/manual-clock';
 
 /** One log line of the transport. */
 export interface Logged {
@@ -81,10 +82,9 @@ export class Harness {
       autocomplete: { ...autocomplete.engine, drain: () => void autocomplete.drain() },
       autocompleteLimits,
       sessions: new Sessions({
+        runtime: runtimeOn(systemClock),
         engine: permits.engine,
-        clock: systemClock,
         limits: { ...defaultSessionLimits, ...options.sessionLimits },
-        random: Math.random,
       }),
       store: this.store,
       limits: defaultLimits,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultLimits } from '../../src/leases/lease';
 import { Leases } from '../../src/leases/leases';
 import { systemClock } from '../../src/base/clock';
-import { systemIdentities } from '../../src/base/identities';
+import { systemIdentities } from '../../src/base/runtime';
 import { closeAll, eventually } from '../support/eventually';
 import type { LockClient } from '../support/clients/lease-client';
 import { collectGarbage } from '../support/collect-garbage';
@@ -10,6 +10,7 @@ import { FakeCall, RecordedViews } from '../support/fake-call';
 import { RedisProcess } from '../support/processes/redis-process';
 import { connectTestStore } from '../support/test-store';
 import { InProcessServer } from './in-process-server';
+import { runtimeOn } from '../support/manual-clock';
 
 /** The number of scripts that Redis has run. */
 async function scriptCount(redis: RedisProcess): Promise<number> {
@@ -99,12 +100,13 @@ test('100 watches of each of 1,000 names cost 1,000 reads per second and little 
   const store = await connectTestStore(redis.url, { serverId: 's1', commandTimeoutMs: 20_000 });
   const defects: unknown[] = [];
   const permits = new Leases({
+    runtime: runtimeOn(systemClock, {
+      identities: systemIdentities,
+      defect: (error) => void defects.push(error),
+    }),
     store: store.permits,
-    clock: systemClock,
-    identities: systemIdentities,
     limits: { ...defaultLimits, maxStreams: 100_000 },
     serverId: 's1',
-    onDefect: (error) => void defects.push(error),
   });
   const watches: { call: FakeCall; sink: RecordedViews; done: Promise<void> }[] = [];
   const endWatches = () => {

@@ -4,10 +4,11 @@ import type { Store } from '../../src/server/open-store';
 import { FakeCall } from '../support/fake-call';
 import { BusyNames, holdNames, Requester } from '../support/leases/lease-requester';
 import { allListed, namesOfOneBucket, sortedNames } from '../support/leases/lease-views';
-import { ManualClock } from '../support/manual-clock';
+import { ManualClock, runtimeOn } from '../support/manual-clock';
 import { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
 import { connectTestStore } from '../support/test-store';
+import { systemIdentities } from '../../src/base/runtime';
 
 const COUNT = 20_000;
 const BUSY_CLIENTS = 8;
@@ -48,7 +49,7 @@ describe(`lists of ${COUNT} held locks while other locks are acquired and releas
   /** The clock stands still, so the speed of the machine ends no page. */
   function byWaiters(namePrefix: string): Promise<ResourcePage> {
     const clock = new ManualClock();
-    const lists = new ResourceLists(store.permits, clock, Math.random);
+    const lists = new ResourceLists(store.permits, runtimeOn(clock, { identities: systemIdentities }));
     const all = { holderId: '', identity: '', pageToken: '' };
     const request = { ...all, namePrefix, pageSize: 3, order: 'waiter-count' } as const;
     return lists.page(new FakeCall(clock), 'lock', request);

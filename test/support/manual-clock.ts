@@ -1,4 +1,11 @@
 import { type Clock, systemClock, type Timer } from '../../src/base/clock';
+import { type Runtime, systemIdentities } from '../../src/base/runtime';
+
+/** A runtime on this clock, whose random numbers are 0.5. Defects and warnings are dropped. */
+export function runtimeOn(clock: Clock, parts: Partial<Runtime> = {}): Runtime {
+  const identities = { ...systemIdentities, random: () => 0.5 };
+  return { clock, identities, defect: () => undefined, warn: () => undefined, ...parts };
+}
 
 interface Pending {
   readonly due: number;

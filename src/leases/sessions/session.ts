@@ -1,6 +1,7 @@
 import type { Call } from '../../base/call';
-import type { Clock, Timer } from '../../base/clock';
+import type { Timer } from '../../base/clock';
 import type { HoldfastError } from '../../base/errors';
+import type { Runtime } from '../../base/runtime';
 import { NameTurns } from '../../flow/waiting';
 import { type Resource, resourceKey, type Service } from '../lease';
 import * as errors from '../lease-errors';
@@ -38,8 +39,8 @@ export class RevokedLeases {
 }
 
 export interface SessionOptions {
+  readonly runtime: Runtime;
   readonly engine: SessionLeases;
-  readonly clock: Clock;
   readonly limits: SessionLimits;
   /** The call of the session's stream. */
   readonly stream: Call;
@@ -149,7 +150,7 @@ export class Session implements CommandOrigin, CommandSession {
     this.leaving = leaving;
     this.options.sink.leave(leaving.retryDelayMs);
     this.leavingTimer?.cancel();
-    this.leavingTimer = this.options.clock.after(leaving.withinMs, () => this.end(leaving.error));
+    this.leavingTimer = this.options.runtime.clock.after(leaving.withinMs, () => this.end(leaving.error));
     this.endIfMoved();
   }
 
@@ -224,7 +225,7 @@ export class Session implements CommandOrigin, CommandSession {
   }
 
   revoked({ id, lease }: LeaseCommand): void {
-    if (lease !== undefined) this.revokedLeases.add(id, lease, this.options.clock.now());
+    if (lease !== undefined) this.revokedLeases.add(id, lease, this.options.runtime.clock.now());
   }
 
   ended({ id, kind, lease }: LeaseCommand): void {
@@ -281,8 +282,8 @@ export class Session implements CommandOrigin, CommandSession {
   }
 
   private checkSilence(expectedAt: number): void {
-    const { clock, limits } = this.options;
-    const now = clock.now();
+    const { runtime, limits } = this.options;
+    const now = runtime.clock.now();
     // After a suspension, this process first reads the heartbeats that have arrived meanwhile.
     if (now - expectedAt > limits.heartbeatIntervalMs)
       return this.checkSilenceAfter(limits.heartbeatIntervalMs);
@@ -292,7 +293,7 @@ export class Session implements CommandOrigin, CommandSession {
   }
 
   private checkSilenceAfter(delayMs: number): void {
-    const { clock } = this.options;
+    const { clock } = this.options.runtime;
     const expectedAt = clock.now() + delayMs;
     this.timer = clock.after(delayMs, () => this.checkSilence(expectedAt));
   }

@@ -1,17 +1,15 @@
 import type { Call } from '../../base/call';
-import type { Clock } from '../../base/clock';
 import type { HoldfastError } from '../../base/errors';
+import type { Runtime } from '../../base/runtime';
 import { draining, sessionDraining, sessionTooOld, tooManySessions } from '../lease-errors';
 import type { SessionLeases } from '../life';
 import { Session } from './session';
 import type { SessionLimits, SessionSink, SessionStart } from './session-requests';
 
 export interface SessionsOptions {
+  readonly runtime: Runtime;
   readonly engine: SessionLeases;
-  readonly clock: Clock;
   readonly limits: SessionLimits;
-  /** At least 0 and below 1. */
-  readonly random: () => number;
 }
 
 /**
@@ -40,11 +38,11 @@ export class Sessions {
 
   /** Throws DRAINING or QUOTA_EXCEEDED. */
   begin(stream: Call, start: SessionStart, sink: SessionSink): Session {
-    const { engine, clock, limits } = this.options;
+    const { runtime, engine, limits } = this.options;
     if (this.isDraining) throw draining();
     if (this.open.size >= limits.maxSessions) throw tooManySessions(limits.maxSessions);
     stream.account?.openSession(start.clientId);
-    const session = new Session({ engine, clock, limits, stream, start, sink });
+    const session = new Session({ runtime, engine, limits, stream, start, sink });
     this.open.add(session);
     const forget = (): void => {
       this.open.delete(session);
@@ -74,7 +72,7 @@ export class Sessions {
   }
 
   private askToLeave(session: Session, withinMs: number, error: HoldfastError): void {
-    const retryDelayMs = this.options.random() * Math.min(LEAVING_MS, withinMs / 4);
+    const retryDelayMs = this.options.runtime.identities.random() * Math.min(LEAVING_MS, withinMs / 4);
     session.leave({ retryDelayMs, withinMs, error });
   }
 }

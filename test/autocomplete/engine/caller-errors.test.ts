@@ -4,7 +4,7 @@ import type { EntryStore, Missing, RecentsStore } from '../../../src/autocomplet
 import { DEFAULT_PROFILE } from '../../../src/autocomplete/suggestion';
 import { NO_WRITER } from '../../../src/autocomplete/quota/amount';
 import { StoreFailure } from '../../../src/base/errors';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { ManualClock } from '../../support/manual-clock';
 import { ANYBODY } from '../../support/autocomplete/dictionary-fixture';
 

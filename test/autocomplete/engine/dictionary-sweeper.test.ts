@@ -1,6 +1,6 @@
 import { DictionarySweeper } from '../../../src/autocomplete/sweeper';
 import type { EntryStore } from '../../../src/autocomplete/entry-store';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { ManualClock, settled } from '../../support/manual-clock';
 
 type State = Awaited<ReturnType<EntryStore['sweep']>>;

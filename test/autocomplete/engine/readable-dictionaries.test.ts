@@ -1,6 +1,6 @@
 import { Autocomplete, type NameReader } from '../../../src/autocomplete/autocomplete';
 import type { EntryStore } from '../../../src/autocomplete/entry-store';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { namesUnder } from '../../support/fake-call';
 import { ManualClock } from '../../support/manual-clock';
 

@@ -18,7 +18,7 @@ import {
 } from '../../../src/leases/service/session-conversation';
 import { lock } from '../../support/clients/session-stream';
 import { FakeCall } from '../../support/fake-call';
-import { ManualClock, settled } from '../../support/manual-clock';
+import { ManualClock, settled, runtimeOn } from '../../support/manual-clock';
 import { fakePermits } from '../fake-engines';
 import { FakeSessionLeases, type Taken } from './fake-session-leases';
 import { FakeSessionStream, sessionCall } from '../../support/leases/fake-session-stream';
@@ -48,10 +48,9 @@ export class ConversationFixture {
     const { clock, engine, stream } = this;
     this.call = new FakeCall(clock);
     this.sessions = new Sessions({
+      runtime: runtimeOn(clock),
       engine,
-      clock,
       limits: { ...defaultSessionLimits, ...limits },
-      random: () => 0.5,
     });
     const { engine: leases } = fakePermits();
     const parts = {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { MAX_LEASE_ID_CHARS, type Service } from '../../../src/leases/lease';
 import { decodeLeaseId, encodeLeaseId, type LeaseId } from '../../../src/leases/lease-id';
 import { MAX_NAME_BYTES } from '../../../src/base/names';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 
 const service = fc.constantFrom<Service>('lock', 'semaphore');
 const name = fc

@@ -2,7 +2,7 @@ import type { LeaseStore, LeaseWanted, WithdrawCommand } from '../../../src/leas
 import { TimerQueue } from '../../../src/flow/timer-queue';
 import { Withdrawals } from '../../../src/leases/withdrawals';
 import { EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
-import { ManualClock } from '../../support/manual-clock';
+import { ManualClock, runtimeOn } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const PATIENCE_MS = 10_000;
@@ -19,7 +19,7 @@ beforeEach(() => {
     return Promise.resolve({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '1' } as const);
   };
   const store = { withdraw } as unknown as LeaseStore;
-  withdrawals = new Withdrawals(store, clock, new TimerQueue(clock), () => undefined);
+  withdrawals = new Withdrawals(store, runtimeOn(clock), new TimerQueue(clock));
 });
 afterEach(() => withdrawals.close());
 

@@ -10,7 +10,7 @@ import { HoldfastError } from '../../../src/base/errors';
 import { answerTouch, answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
 import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
-import { settled } from '../../support/manual-clock';
+import { settled, runtimeOn } from '../../support/manual-clock';
 
 /** A session over the engine of leases, with a store that the test answers. */
 
@@ -27,7 +27,7 @@ class Fixture {
     const { permits: engine, clock } = this.on;
     const limits = defaultSessionLimits;
     const start = { clientId: randomUUID(), sessionNumber: 1, heartbeatId: 1, receivedAt: clock.now() };
-    this.session = new Sessions({ engine, clock, limits, random: () => 0.5 }).begin(
+    this.session = new Sessions({ runtime: runtimeOn(clock), engine, limits }).begin(
       new FakeCall(clock),
       start,
       {

@@ -6,7 +6,7 @@ import { defaultSessionLimits, type CommandRights } from '../../../src/leases/se
 import type { Session } from '../../../src/leases/sessions/session';
 import { Sessions } from '../../../src/leases/sessions/sessions';
 import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
-import { ManualClock, settled } from '../../support/manual-clock';
+import { ManualClock, settled, runtimeOn } from '../../support/manual-clock';
 
 const RIGHTS: CommandRights = { hidesHolders: false, onNotAllowed: () => undefined, close: () => undefined };
 const GRACE_MS = 30_000;
@@ -37,7 +37,7 @@ class Fixture {
       renewLease: () => Promise.resolve(),
     };
     const limits = { ...defaultSessionLimits, maxSessions: 3 };
-    this.sessions = new Sessions({ engine, clock: this.clock, limits, random: () => 0.5 });
+    this.sessions = new Sessions({ runtime: runtimeOn(this.clock), engine, limits });
   }
 
   begin(connection = this.connection): { session: Session; ending: Promise<HoldfastError | undefined> } {

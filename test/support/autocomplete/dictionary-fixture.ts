@@ -14,7 +14,7 @@ import type {
   SuggestRequest,
 } from '../../../src/autocomplete/suggestion';
 import { systemClock } from '../../../src/base/clock';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { EVERY_NAME } from '../../../src/base/names';
 import { entriesKey } from '../../../src/autocomplete/redis/entry-keys';
 import type { RedisConnection } from '../../../src/redis/connection';

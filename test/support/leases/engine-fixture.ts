@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/base/clock';
 import { HoldfastError, type Reason } from '../../../src/base/errors';
-import type { Identities } from '../../../src/base/identities';
+import type { Identities } from '../../../src/base/runtime';
 import {
   defaultLimits,
   expireOffsetMs,
@@ -13,7 +13,7 @@ import type { LeaseStore, RenewReply, Waiting } from '../../../src/leases/lease-
 import { Leases } from '../../../src/leases/leases';
 import { acquireRequest, FakeCall, type FakeCallOptions, RecordedSink, RecordedViews } from '../fake-call';
 import { EMPTY_SNAPSHOT, FakeStore, type Sent, waitingAt } from './fake-store';
-import { ManualClock, settled } from '../manual-clock';
+import { ManualClock, settled, runtimeOn } from '../manual-clock';
 
 /** A renewal that keeps the ttl and the metadata of the lease. */
 export const UNCHANGED: Renewal = { ttlMs: undefined, metadata: undefined };
@@ -102,12 +102,13 @@ export class EngineFixture<Store extends LeaseStore = FakeStore, ServerClock ext
     const [serverNumber = 1] = /\d+$/.exec(serverId)?.map(Number) ?? [];
     this.identities = new CountedIdentities((serverNumber - 1) * 1_000_000);
     this.permits = new Leases({
+      runtime: runtimeOn(clock, {
+        identities: this.identities,
+        defect: (error) => void this.defects.push(error),
+      }),
       store,
-      clock,
-      identities: this.identities,
       limits: { ...defaultLimits, ...limits },
       serverId,
-      onDefect: (error) => void this.defects.push(error),
     });
   }
 

@@ -10,7 +10,7 @@ import type { LeaseOwner } from '../../../src/leases/lease-requests';
 import type { Granted } from '../../../src/leases/lease-store';
 import { ALICE, FakeCall, RecordedSink } from '../fake-call';
 import { FakeStore, grantedAt } from './fake-store';
-import { ManualClock, settled } from '../manual-clock';
+import { ManualClock, settled, runtimeOn } from '../manual-clock';
 
 /** The longest delay of an entry of the timer queue (ms). */
 export const SLOT_MS = 10;
@@ -55,16 +55,16 @@ export class HeldLeaseFixture {
     this.clock = beside?.clock ?? new ManualClock(100_000);
     this.store = beside?.store ?? new FakeStore(this.clock);
     this.timers = beside?.timers ?? new TimerQueue(this.clock);
-    this.renewals = beside?.renewals ?? new Renewals(this.store, (error) => void this.defects.push(error));
+    const runtime = runtimeOn(this.clock, { defect: (error) => void this.defects.push(error) });
+    this.renewals = beside?.renewals ?? new Renewals(this.store, runtime);
     this.sink = new RecordedSink(this.clock);
     this.start = this.clock.now();
     this.ttlMs = ttlMs;
     this.receivedAt = this.start - waitedMs;
-    const onDefect = (error: unknown): void => void this.defects.push(error);
-    this.lateReleases = new BackgroundCommands(this.clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
+    this.lateReleases = new BackgroundCommands(runtime, this.timers, LATE_RELEASE_PAUSES);
     const context = {
+      runtime,
       store: this.store,
-      clock: this.clock,
       timers: this.timers,
       lateReleases: this.lateReleases,
       renewals: this.renewals,
@@ -74,14 +74,13 @@ export class HeldLeaseFixture {
         this.renewals.delete(lease);
         this.forgotten.push(lease);
       },
-      onDefect,
     };
     const owner: LeaseOwner = {
       send: (event) => this.sink.send(event),
       hold: () => undefined,
       end: (error) => (this.status = error?.reason ?? 'OK'),
     };
-    const lives = new Lives('s1', Infinity, () => 0);
+    const lives = new Lives(runtime, 's1', Infinity);
     lives.ageLimitAt = () => setting.ageLimitAt ?? this.start + 1e9;
     const call = new FakeCall(this.clock, { identity: 'spiffe://example.org/alice' });
     const life = heartbeats

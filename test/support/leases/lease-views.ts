@@ -12,10 +12,11 @@ import { ResourceLists } from '../../../src/leases/resource-lists';
 import { bucketOf } from '../../../src/redis/buckets';
 import { FakeCall, type RecordedViews } from '../fake-call';
 import type { LeaseFixture } from './lease-fixture';
-import { settled } from '../manual-clock';
+import { settled, runtimeOn } from '../manual-clock';
 import { is } from '../reply-kinds';
 import type { EngineFixture, Pending } from './engine-fixture';
 import type { Requester } from './lease-requester';
+import { systemIdentities } from '../../../src/base/runtime';
 
 /** All pages of a list, one after the other, and the number of pages. */
 export async function allListed(
@@ -24,7 +25,7 @@ export async function allListed(
   { pageSize = 500, ...values }: Partial<ListRequest> = {},
   onPage: (views: readonly ResourceView[]) => Promise<void> | void = () => undefined,
 ): Promise<ResourceView[]> {
-  const lists = new ResourceLists(store, systemClock, Math.random);
+  const lists = new ResourceLists(store, runtimeOn(systemClock, { identities: systemIdentities }));
   const found: ResourceView[] = [];
   let pageToken = '';
   do {

@@ -16,7 +16,7 @@ import type { LeaseModel } from '../leases/lease-model';
 import { speakerOf } from '../leases/lease-model-resource';
 import { EngineFixture } from '../leases/engine-fixture';
 import { type FakeSessionStream, sessionCall } from '../leases/fake-session-stream';
-import { RatedClock } from '../manual-clock';
+import { RatedClock, runtimeOn } from '../manual-clock';
 import type { ModelStore, ModelWorld, SentCommand } from '../leases/model-store';
 import type { CommandRecord } from './beliefs';
 import type { ClientProcess, ScenarioParts } from './client-process';
@@ -50,14 +50,13 @@ export class SessionServer {
       semaphoreService(permits, defaultLimits),
     );
     this.sessions = new Sessions({
+      runtime: runtimeOn(this.clock),
       engine: permits,
-      clock: this.clock,
       limits: {
         ...defaultSessionLimits,
         heartbeatIntervalMs: HEARTBEAT_INTERVAL_MS,
         heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
       },
-      random: () => 0.5,
     });
     const begin = this.sessions.begin.bind(this.sessions);
     this.sessions.begin = (...args) => {

@@ -22,7 +22,7 @@ export const engineMutants = {
         file: 'src/leases/held-lease.js',
         find: 'abandon() {',
         replace:
-          'abandon() {\n        this.believedUntil = this.options.clock.now() + 1000;\n        this.releaseLate();',
+          'abandon() {\n        this.believedUntil = this.clock.now() + 1000;\n        this.releaseLate();',
       },
       luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
     ],

@@ -1,5 +1,16 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
+import type { Clock } from './clock';
+
+/** What the parts of a server need of the process around them. */
+export interface Runtime {
+  readonly clock: Clock;
+  readonly identities: Identities;
+  /** Reports a defect of background work, which no caller waits for. Never throws. */
+  readonly defect: (error: unknown) => void;
+  /** Tells the operator of something that the server can live with. */
+  readonly warn: (text: string) => void;
+}
 
 /** The engine's only source of ids and random numbers. Tests use a predictable source. */
 export interface Identities {
