@@ -50,11 +50,11 @@ function compiledFile(module: string): string {
  * first call after its loss. A thread without calls does not keep the process alive.
  */
 export class TaskThread<Calls extends TasksOf<Calls>> {
-  #worker: Worker | undefined;
-  readonly #calls = new Map<number, OpenCall>();
-  #lastId = 0;
-  #lossCount = 0;
-  #isClosed = false;
+  private worker: Worker | undefined;
+  private readonly calls = new Map<number, OpenCall>();
+  private lastId = 0;
+  private losses = 0;
+  private isClosed = false;
 
   /** @param module The path of the module that the thread runs, without extension. The module calls `answerTasks`. */
   constructor(
@@ -64,7 +64,7 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
 
   /** How often the thread has ended. A thread that starts again knows nothing of earlier calls. */
   get lossCount(): number {
-    return this.#lossCount;
+    return this.losses;
   }
 
   /** Rejects with the error of the thread, or with `ThreadLost`. The buffers in `transfer` belong to the thread now. */
@@ -73,30 +73,30 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
     value: Calls[Name]['takes'],
     transfer: readonly Transferable[] = [],
   ): Promise<Calls[Name]['answers']> {
-    if (this.#isClosed) return Promise.reject(new ThreadLost('the thread was closed'));
-    const worker = this.#started();
-    const id = ++this.#lastId;
+    if (this.isClosed) return Promise.reject(new ThreadLost('the thread was closed'));
+    const worker = this.started();
+    const id = ++this.lastId;
     return new Promise((resolve, reject) => {
       // A value that cannot be sent rejects the call here.
       worker.postMessage({ id, name, value } satisfies CallMessage<Calls, Name>, transfer);
-      this.#calls.set(id, { resolve, reject });
-      if (this.#calls.size === 1) worker.ref();
+      this.calls.set(id, { resolve, reject });
+      if (this.calls.size === 1) worker.ref();
     });
   }
 
   /** Ends the thread for ever. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#worker?.terminate();
+    this.isClosed = true;
+    await this.worker?.terminate();
   }
 
-  #started(): Worker {
-    if (this.#worker) return this.#worker;
+  private started(): Worker {
+    if (this.worker) return this.worker;
     const worker = new Worker(compiledFile(this.module), { workerData: this.settings });
     worker.on('message', ({ id, value, error }: AnswerMessage) => {
-      const call = this.#calls.get(id);
-      this.#calls.delete(id);
-      if (this.#calls.size === 0) worker.unref();
+      const call = this.calls.get(id);
+      this.calls.delete(id);
+      if (this.calls.size === 0) worker.unref();
       if (error) call?.reject(error);
       else call?.resolve(value);
     });
@@ -108,19 +108,19 @@ export class TaskThread<Calls extends TasksOf<Calls>> {
       void worker.terminate();
     });
     worker.on('exit', (code) =>
-      this.#lost(worker, new ThreadLost(`the thread ended with code ${code}`, { cause })),
+      this.lost(worker, new ThreadLost(`the thread ended with code ${code}`, { cause })),
     );
     worker.unref();
-    this.#worker = worker;
+    this.worker = worker;
     return worker;
   }
 
-  #lost(worker: Worker, error: ThreadLost): void {
-    if (this.#worker !== worker) return;
-    this.#worker = undefined;
-    this.#lossCount += 1;
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
+  private lost(worker: Worker, error: ThreadLost): void {
+    if (this.worker !== worker) return;
+    this.worker = undefined;
+    this.losses += 1;
+    const calls = [...this.calls.values()];
+    this.calls.clear();
     for (const call of calls) call.reject(error);
   }
 }

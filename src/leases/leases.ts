@@ -99,7 +99,7 @@ export type { LeaseOptions } from './lease-context';
 export interface LeaseStats {
   readonly waitingCount: number;
   readonly heldCount: number;
-  readonly watchedCount: number;
+  readonly waitedNameCount: number;
   /** Without the timers that look at the ends of counted leases, which are no open operations. */
   readonly timerCount: number;
   readonly givingBackCount: number;
@@ -316,7 +316,7 @@ export class Leases implements LeaseEngine {
     return {
       waitingCount: queue.waiterCount,
       heldCount: this.streams.heldCount,
-      watchedCount: queue.watchedCount,
+      waitedNameCount: queue.waitedNameCount,
       timerCount: timers.size - countedLeases.size,
       givingBackCount: withdrawals.givingBackCount,
       watchStreamCount: this.watches.streamCount,

@@ -90,8 +90,8 @@ export class Waiter {
   }
 }
 
-/** A resource that calls of this server wait for. */
-interface Watch {
+/** A name that calls of this server wait for. */
+interface WaitedName {
   readonly resource: Resource;
   /** By request id, in the order in which touches ask about them. */
   readonly waiters: Map<string, Waiter>;
@@ -114,12 +114,12 @@ const WAITERS_PER_TOUCH = 64;
 const MAX_EARLY_HINTS = 1024;
 
 /**
- * The waiting calls of this server. Touches keep the places of these calls in the store's queues. Each watched resource
- * is touched every second, and once more when its earliest lease ends. So a lost hint costs at most a second. See
+ * The waiting calls of this server. Touches keep the places of these calls in the store's queues. Each waited name is
+ * touched every second, and once more when its earliest lease ends. So a lost hint costs at most a second. See
  * docs/design/leases.md, rule 6.
  */
 export class WaitQueue {
-  private readonly watches = new Map<string, Watch>();
+  private readonly waitedNames = new Map<string, WaitedName>();
   private readonly earlyHints = new Set<string>();
 
   constructor(
@@ -132,24 +132,24 @@ export class WaitQueue {
 
   get waiterCount(): number {
     let count = 0;
-    for (const watch of this.watches.values()) count += watch.waiters.size;
+    for (const waited of this.waitedNames.values()) count += waited.waiters.size;
     return count;
   }
 
   waiterCountOf(service: Service): number {
     let count = 0;
-    for (const { resource, waiters } of this.watches.values()) {
+    for (const { resource, waiters } of this.waitedNames.values()) {
       if (resource.service === service) count += waiters.size;
     }
     return count;
   }
 
-  get watchedCount(): number {
-    return this.watches.size;
+  get waitedNameCount(): number {
+    return this.waitedNames.size;
   }
 
   *all(): Iterable<Waiter> {
-    for (const watch of this.watches.values()) yield* watch.waiters.values();
+    for (const waited of this.waitedNames.values()) yield* waited.waiters.values();
   }
 
   /**
@@ -158,35 +158,35 @@ export class WaitQueue {
    */
   add(waiter: Waiter): void {
     const { resource, wanted, snapshot } = waiter;
-    const watch = this.watchOf(resource);
-    const known = watch.waiters.get(wanted.requestId);
+    const waited = this.waitedNameOf(resource);
+    const known = waited.waiters.get(wanted.requestId);
     if (known === waiter) return;
     if (!speaksLater(waiter.confirmedAt, known)) return waiter.raise('recheck');
     known?.raise('superseded');
     waiter.since = this.moments.next();
-    watch.waiters.set(wanted.requestId, waiter);
+    waited.waiters.set(wanted.requestId, waiter);
     if (this.takeEarlyHint(resource, wanted.requestId)) waiter.raise('recheck');
-    this.scheduleTouch(watch, snapshot.earliestEndMs);
+    this.scheduleTouch(waited, snapshot.earliestEndMs);
   }
 
   has(waiter: Waiter): boolean {
-    const watch = this.watches.get(resourceKey(waiter.resource));
-    return watch?.waiters.get(waiter.wanted.requestId) === waiter;
+    const waited = this.waitedNames.get(resourceKey(waiter.resource));
+    return waited?.waiters.get(waiter.wanted.requestId) === waiter;
   }
 
   remove(waiter: Waiter): void {
     const key = resourceKey(waiter.resource);
-    const watch = this.watches.get(key);
-    if (watch?.waiters.get(waiter.wanted.requestId) !== waiter) return;
-    watch.waiters.delete(waiter.wanted.requestId);
-    if (watch.waiters.size > 0) return;
-    watch.nextTouch?.cancel();
-    this.watches.delete(key);
+    const waited = this.waitedNames.get(key);
+    if (waited?.waiters.get(waiter.wanted.requestId) !== waiter) return;
+    waited.waiters.delete(waiter.wanted.requestId);
+    if (waited.waiters.size > 0) return;
+    waited.nextTouch?.cancel();
+    this.waitedNames.delete(key);
   }
 
   /** Wakes the call that waits for the request. Returns false if no call waits. */
   recheck(resource: Resource, requestId: string): boolean {
-    const waiter = this.watches.get(resourceKey(resource))?.waiters.get(requestId);
+    const waiter = this.waitedNames.get(resourceKey(resource))?.waiters.get(requestId);
     waiter?.raise('recheck');
     return waiter !== undefined;
   }
@@ -214,18 +214,18 @@ export class WaitQueue {
 
   /** Asks about all waiters of a resource now, because a lost reply may have granted to some of them. */
   askAboutAll(resource: Resource): void {
-    const watch = this.watches.get(resourceKey(resource));
-    if (!watch) return;
-    watch.mustAsk = watch.waiters.size;
+    const waited = this.waitedNames.get(resourceKey(resource));
+    if (!waited) return;
+    waited.mustAsk = waited.waiters.size;
     // A touch that has failed is sent again after a pause.
-    if (!watch.touching) this.scheduleTouchIn(watch, 0);
+    if (!waited.touching) this.scheduleTouchIn(waited, 0);
   }
 
-  private watchOf(resource: Resource): Watch {
+  private waitedNameOf(resource: Resource): WaitedName {
     const key = resourceKey(resource);
-    let watch = this.watches.get(key);
-    if (!watch) {
-      watch = {
+    let waited = this.waitedNames.get(key);
+    if (!waited) {
+      waited = {
         resource,
         waiters: new Map(),
         nextTouch: undefined,
@@ -234,80 +234,80 @@ export class WaitQueue {
         touchAgain: false,
         mustAsk: 0,
       };
-      this.watches.set(key, watch);
+      this.waitedNames.set(key, waited);
     }
-    return watch;
+    return waited;
   }
 
-  private scheduleTouch(watch: Watch, earliestEndMs: number | undefined): void {
+  private scheduleTouch(waited: WaitedName, earliestEndMs: number | undefined): void {
     const untilEndMs =
       earliestEndMs === undefined ? Infinity : Math.max(earliestEndMs + AFTER_END_MS, SHORTEST_INTERVAL_MS);
-    this.scheduleTouchIn(watch, Math.min(TOUCH_INTERVAL_MS, untilEndMs));
+    this.scheduleTouchIn(waited, Math.min(TOUCH_INTERVAL_MS, untilEndMs));
   }
 
   /** Never delays a scheduled touch, because new waiters must not postpone the touch. */
-  private scheduleTouchIn(watch: Watch, delayMs: number): void {
+  private scheduleTouchIn(waited: WaitedName, delayMs: number): void {
     const at = this.runtime.clock.now() + delayMs;
-    if (watch.nextTouch && watch.nextTouchAt <= at) return;
-    watch.nextTouch?.cancel();
-    watch.nextTouchAt = at;
-    watch.nextTouch = this.timers.at(at, () => {
-      watch.nextTouch = undefined;
-      this.touchNow(watch);
+    if (waited.nextTouch && waited.nextTouchAt <= at) return;
+    waited.nextTouch?.cancel();
+    waited.nextTouchAt = at;
+    waited.nextTouch = this.timers.at(at, () => {
+      waited.nextTouch = undefined;
+      this.touchNow(waited);
     });
   }
 
-  private touchNow(watch: Watch): void {
-    if (watch.touching) {
-      watch.touchAgain = true;
+  private touchNow(waited: WaitedName): void {
+    if (waited.touching) {
+      waited.touchAgain = true;
       return;
     }
-    watch.touching = true;
-    watch.touchAgain = false;
-    this.touch(watch)
+    waited.touching = true;
+    waited.touchAgain = false;
+    this.touch(waited)
       .then(
-        (earliestEndMs) => this.scheduleTouch(watch, earliestEndMs),
+        (earliestEndMs) => this.scheduleTouch(waited, earliestEndMs),
         (error) => {
           reportDefect(error, this.runtime.defect);
           const isPaused = error instanceof StoreFailure && error.kind === 'quarantined';
-          this.scheduleTouchIn(watch, isPaused ? TOUCH_INTERVAL_MS : RETRY_INTERVAL_MS);
+          this.scheduleTouchIn(waited, isPaused ? TOUCH_INTERVAL_MS : RETRY_INTERVAL_MS);
         },
       )
       .then(() => {
-        watch.touching = false;
-        if (watch.waiters.size === 0) watch.nextTouch?.cancel();
-        else if (watch.touchAgain) this.touchNow(watch);
+        waited.touching = false;
+        if (waited.waiters.size === 0) waited.nextTouch?.cancel();
+        else if (waited.touchAgain) this.touchNow(waited);
       })
       .catch(this.runtime.defect);
   }
 
-  private async touch(watch: Watch): Promise<number | undefined> {
+  private async touch(waited: WaitedName): Promise<number | undefined> {
     const asked: Waiter[] = [];
-    for (const waiter of watch.waiters.values()) {
+    for (const waiter of waited.waiters.values()) {
       asked.push(waiter);
       if (asked.length === WAITERS_PER_TOUCH) break;
     }
     const reply = await this.store.touch(
-      watch.resource,
+      waited.resource,
       asked.map((waiter) => waiter.wanted),
     );
-    this.updateWaiters(watch, asked, reply);
-    watch.mustAsk = Math.max(0, watch.mustAsk - asked.length);
-    if (watch.mustAsk > 0) watch.touchAgain = true;
+    this.updateWaiters(waited, asked, reply);
+    waited.mustAsk = Math.max(0, waited.mustAsk - asked.length);
+    if (waited.mustAsk > 0) waited.touchAgain = true;
     // The store has lost the queue: touches ask about every waiter now, and not only about 64 waiters in a second.
-    if (watch.waiters.size > asked.length && reply.waiters.every((state) => state === 'recheck'))
-      watch.touchAgain = true;
+    if (waited.waiters.size > asked.length && reply.waiters.every((state) => state === 'recheck'))
+      waited.touchAgain = true;
     return reply.snapshot.earliestEndMs;
   }
 
-  private updateWaiters(watch: Watch, asked: readonly Waiter[], reply: TouchReply): void {
+  private updateWaiters(waited: WaitedName, asked: readonly Waiter[], reply: TouchReply): void {
     for (const [index, waiter] of asked.entries()) {
       const state = reply.waiters[index];
-      if (watch.waiters.get(waiter.wanted.requestId) !== waiter) continue; // the wait has ended
-      if (watch.waiters.size > WAITERS_PER_TOUCH) {
+      if (waited.waiters.get(waiter.wanted.requestId) !== waiter) continue; // the wait has ended
+      if (waited.waiters.size > WAITERS_PER_TOUCH) {
         // The next touch asks about other waiters first. The place in the store's queue stays the same.
-        watch.waiters.delete(waiter.wanted.requestId);
-        watch.waiters.set(waiter.wanted.requestId, waiter);
+        waited.waiters.delete(waiter.wanted.requestId);
+        waited.waiters.set(waiter.wanted.requestId, waiter);
       }
       if (typeof state === 'number') waiter.update(state, reply.snapshot);
       else if (state) waiter.raise(state);

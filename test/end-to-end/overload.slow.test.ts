@@ -112,9 +112,9 @@ async function withServer({ name, refusal }: Attack, work: (scene: Scene) => Pro
 /** Waits until the work of the attack is done, and no lease can be lost any more that was not renewed during the attack. */
 async function afterwards({ server, innocent, observer, attackedName }: Scene): Promise<void> {
   await eventuallyPasses('no wait, no give-back, and only the streams of the bystanders', () => {
-    const [waitingCount, watchedCount, givingBackCount] = [0, 0, 0];
+    const [waitingCount, waitedNameCount, givingBackCount] = [0, 0, 0];
     const heldCount = STREAMS;
-    expect(server.stats).toMatchObject({ waitingCount, watchedCount, givingBackCount, heldCount });
+    expect(server.stats).toMatchObject({ waitingCount, waitedNameCount, givingBackCount, heldCount });
   });
   await eventuallyPasses('an empty queue', async () => {
     expect(await observer.get(attackedName)).toMatchObject({ waiterCount: 0 });

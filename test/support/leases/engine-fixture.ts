@@ -159,7 +159,7 @@ export class EngineFixture<Store extends LeaseStore = FakeStore, ServerClock ext
     expect(this.permits.stats()).toEqual({
       waitingCount: 0,
       heldCount: 0,
-      watchedCount: 0,
+      waitedNameCount: 0,
       timerCount: 0,
       givingBackCount: 0,
       watchStreamCount: 0,
