@@ -1,7 +1,7 @@
 import { HoldfastError } from '../base/errors';
 import { MAX_NAME_BYTES } from '../base/names';
 import { Place } from '../flow/bounded-lists';
-import type { AuditedCaller, AuditLog } from './audit';
+import type { AuditedAct, AuditedCaller, AuditLog } from './audit';
 import type { Permissions, Policy } from './policy';
 import type { CalledService, RequiredVerb, Verb } from './verbs';
 
@@ -23,6 +23,10 @@ export interface CallRule {
   readonly service: CalledService;
   readonly verb: RequiredVerb;
   readonly names: CheckNames<never>;
+  /** True: no quota refuses the request, because a refusal would lose a lease. */
+  readonly keepsLease: ((request: never) => boolean) | undefined;
+  /** The line of a request in the audit log. Undefined: none. */
+  readonly audit: ((request: never) => AuditedAct | undefined) | undefined;
 }
 
 /** Calls that are checked again in one turn of the event loop, after a reload of the policy. */

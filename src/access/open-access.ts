@@ -3,7 +3,6 @@ import { Accounts, type Quotas } from '../base/accounts';
 import type { Clock } from '../base/clock';
 import type { Log } from '../base/meters';
 import { Access } from './access';
-import type { AuditLog } from './audit';
 import { Authorization } from './authorization';
 import { ClientCertificates } from './client-certificates';
 import { Credentials } from './credentials';
@@ -168,13 +167,4 @@ function openJsonWebTokens(
       : new KeySetFile(source, log, onChanged);
   const tokens = new JsonWebTokens({ issuer, audience, claim, keys, clock });
   return { tokens, keys };
-}
-
-/** What callers may do, and the record of what they did. */
-export interface CallControl {
-  /** Undefined: every caller may do everything. */
-  readonly authorization: Authorization | undefined;
-  /** Undefined: this server has no quotas. */
-  readonly accounts: Accounts | undefined;
-  readonly audit: AuditLog;
 }

@@ -68,8 +68,7 @@ function unary(context: CallContext, offered: OfferedCall): handleUnaryCall<unkn
   const { handle } = offered.row as UnaryRow<unknown, unknown>;
   return (grpcCall, callback) =>
     void serveSingle(new ServedCall(grpcCall, context, offered), context, grpcCall, callback, (call) => {
-      call.checkNames(grpcCall.request);
-      call.count(grpcCall.request, false);
+      call.admit(grpcCall.request, false);
       return handle(grpcCall.request, call);
     });
 }
@@ -78,8 +77,7 @@ function upload(context: CallContext, offered: OfferedCall): handleClientStreami
   const { handle } = offered.row as UploadRow<unknown, unknown>;
   return (grpcCall, callback) =>
     void serveSingle(new ServedCall(grpcCall, context, offered), context, grpcCall, callback, (call) => {
-      call.checkAnyName();
-      call.count(undefined, true);
+      call.admitStream(false);
       return handle(new RequestReader(grpcCall), call);
     });
 }
@@ -94,7 +92,7 @@ async function serveSingle(
   let response: unknown;
   try {
     checkHeaderSize(grpcCall.metadata);
-    const proof = context.access && call.prove(context.access);
+    const proof = call.prove();
     if (proof !== undefined) await proof; // An await without a promise takes a turn of the microtasks.
     call.enter();
     response = await handle(call);
@@ -113,8 +111,7 @@ function watch(context: CallContext, offered: OfferedCall): handleServerStreamin
   const { handle } = offered.row as WatchRow<unknown, unknown>;
   return (grpcCall) =>
     void serveStream(new ServedCall(grpcCall, context, offered), context, grpcCall, (call) => {
-      call.checkNames(grpcCall.request);
-      call.count(grpcCall.request, true);
+      call.admit(grpcCall.request, true);
       return handle(grpcCall.request, call, grpcCall);
     });
 }
@@ -123,8 +120,7 @@ function conversation(context: CallContext, offered: OfferedCall): handleBidiStr
   const { handle, countsItself = false } = offered.row as ConversationRow<unknown, unknown>;
   return (grpcCall) =>
     void serveStream(new ServedCall(grpcCall, context, offered), context, grpcCall, (call) => {
-      call.checkAnyName();
-      if (!countsItself) call.count(undefined, true);
+      call.admitStream(countsItself);
       return handle(grpcCall, call);
     });
 }
@@ -138,7 +134,8 @@ async function serveStream(
   let failure: CallStatus | undefined;
   try {
     checkHeaderSize(grpcCall.metadata);
-    if (context.access !== undefined) await call.prove(context.access);
+    const proof = call.prove();
+    if (proof !== undefined) await proof;
     call.enter();
     // A cancelled call must not reach the handler, because a hold stream supersedes an older stream. After a pause of
     // the process, grpc-js reports a call first and its cancellation one turn of the event loop later.

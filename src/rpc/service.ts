@@ -199,7 +199,8 @@ function ruleOf(
   const verb = verbs.get(path);
   if (service === undefined || verb === undefined || 'serve' in row)
     throw new Error(`the call ${path} has no required_verb, or asks for no credential`);
-  return { service, verb, names: row.names };
+  const { names, keepsLease, audit } = row;
+  return { service, verb, names, keepsLease, audit };
 }
 
 /** What the caller of a request may ask for. */
@@ -223,7 +224,7 @@ export interface HandledCall extends StreamCall, ReadableNames, RequestRights {
    */
   checkNames(message: unknown): void;
   /** The rights for a command in a message, which follows the row of the unary call that does the same. Throws NOT_ALLOWED. */
-  rightsFor(row: KnownRow, named: NamedByCommand): typeof EVERY_RIGHT;
+  rightsFor(row: object, named: NamedByCommand): typeof EVERY_RIGHT;
   /** Counts one message of a stream as a command of its caller. Throws QUOTA_EXCEEDED. */
   takeCommand(): void;
   /** Counts one message of a stream as a call, for the list of callers. */

@@ -218,8 +218,8 @@ export class GrpcServer {
     const rules = new Map(
       calls.flatMap(({ row, rule }) => (rule === undefined ? [] : [[row, rule] as const])),
     );
-    const control = { authorization, accounts, audit: this.audit };
-    const context = { clock, log, access, rules, control, counts };
+    const { audit } = this;
+    const context = { clock, log, access, authorization, accounts, audit, rules, counts };
     for (const service of services) {
       const { definition, handlers } = grpcService(service, this.offered, context);
       this.server.addService(definition, handlers);

@@ -43,6 +43,8 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'keys'), await keySetText([key]));
   const keys = { setting: 'HOLDFAST_AUTH_JWT_JWKS', path: join(folder, 'keys') };
   harness = await Harness.start({
+    // The sessions of these tests send one heartbeat.
+    sessionLimits: { heartbeatTimeoutMs: 600_000 },
     accessClock: clock,
     access: {
       tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: tokens },
