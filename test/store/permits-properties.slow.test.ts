@@ -1,3 +1,4 @@
 import { describeLeaseProperties } from '../support/leases/lease-arena';
+import { randomSteps } from '../support/leases/lease-commands';
 
-describeLeaseProperties(30_000);
+describeLeaseProperties(randomSteps, 30_000);

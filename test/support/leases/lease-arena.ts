@@ -8,7 +8,6 @@ import type { TestServer } from './lease-server';
 import type { Stored } from './lease-stored';
 import { is } from '../reply-kinds';
 import { assertWithinTime } from '../timed-property';
-import { randomSteps } from './lease-commands';
 import { Requester } from './lease-requester';
 
 /** One resource, in Redis and in the model. */
@@ -165,7 +164,10 @@ const STEPS = 60;
 const SEMAPHORE_LIMIT = 5;
 
 /** Compares as many histories as the machine runs within the time limit, so that a slow machine does not fail. */
-export function describeLeaseProperties(timeLimitMs: number): void {
+export function describeLeaseProperties(
+  randomSteps: fc.Arbitrary<fc.AsyncCommand<object, World>>[],
+  timeLimitMs: number,
+): void {
   const heads = [
     ['', false],
     [', with room for two leases and two tombstones in the head', true],
