@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { ROOT } from '../support/root';
 
 /**
- * The places that an acquire's field goes through, in the server, its tests, the clients, the kit and the documents. Nothing
- * else reports a field that one of them leaves out. The text of a failure has a line for each file and field, and the
- * checklist of CONTRIBUTING.md for a new field names the files.
+ * What the checklists of CONTRIBUTING.md promise: their files exist, and a test reports each place that leaves out a new
+ * field of an acquire. checklists.slow.test.ts adds a field, and compares the reported files with the checklist.
  */
 
 const DESCRIPTORS = fromBinary(
@@ -28,7 +27,10 @@ interface Place {
 const word = (spelled: (field: string) => string) => (field: string) => new RegExp(`\\b${spelled(field)}\\b`);
 const BY_SESSION = { holder_id: 'the client tells its label once, in SessionStart' };
 
-/** By file, or by files of which one must name the field. */
+/**
+ * The places that an acquire's field goes through, in the server, its tests, the clients, the kit and the documents. By file, or
+ * by files of which one must name the field.
+ */
 const PLACES: Readonly<Record<string, Place>> = {
   'src/leases/service/request-fields.ts src/leases/service/lease-services.ts': { spelled: word(camel) },
   'test/contract/translation.test.ts': { spelled: word(camel) },
@@ -81,3 +83,20 @@ test.each(['AcquireLockRequest', 'AcquirePermitsRequest'])(
     expect(forgotten).toEqual([]);
   },
 );
+
+test('the checklists name files and folders that exist', () => {
+  const [, ...sections] = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').split('\n## Checklist: ');
+  expect(sections.map((section) => section.split('\n')[0])).toEqual([
+    'a new field in a request',
+    'a new RPC',
+    'a new script',
+    'a new setting',
+    'a new metric',
+    'a new reason',
+  ]);
+  const paths = sections
+    .join('\n')
+    .match(/(?<=`)(src|test|clients|docs|proto|generated|tools|deploy|bench)\/[^\s`]*(?=`)/g)!;
+  expect(paths.length).toBeGreaterThan(60);
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
