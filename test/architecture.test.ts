@@ -378,6 +378,22 @@ test('in the engines, base and flow, only runtime.ts and clock.ts use Math.rando
   expect(uses('setInterval')).toEqual([]);
 });
 
+test('no file outside flow/turns loops over turns of the event loop', () => {
+  // Each of these does one thing in a later turn, except for the gate, which paces the whole server.
+  const single = [
+    'access/client-certificates.ts',
+    'leases/service/session-conversation.ts',
+    'redis/writer.ts',
+    'rpc/entry/connections.ts',
+    'rpc/entry/gate.ts',
+    'rpc/entry/intake.ts',
+    'server/admin-connections.ts',
+  ];
+  const server = sources.filter(({ room }) => floorOf(room) >= 0 && !['dev', 'cli'].includes(room));
+  const users = server.filter((source) => usesOf(source, 'setImmediate').length > 0);
+  expect(users.map(({ path }) => path).sort()).toEqual([...single, 'flow/turns.ts'].sort());
+});
+
 test('the top folder has only the files and folders of ALLOWED_AT_TOP and MADE_AT_TOP', () => {
   const unexpected = readdirSync(ROOT).filter((name) => !ALLOWED_AT_TOP.has(name) && !MADE_AT_TOP.test(name));
   expect(unexpected).toEqual([]);

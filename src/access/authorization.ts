@@ -1,5 +1,6 @@
 import { HoldfastError } from '../base/errors';
 import { MAX_NAME_BYTES } from '../base/names';
+import { inTurns } from '../flow/turns';
 import { Place } from '../flow/bounded-lists';
 import type { AuditedAct, AuditedCaller, AuditLog } from './audit';
 import type { Permissions, Policy } from './policy';
@@ -52,19 +53,17 @@ export class Authorization {
   replace(policy: Policy): void {
     this.current = policy;
     this.recheckCount += 1;
-    this.recheckSome(this.open.all, 0, this.recheckCount);
+    const recheck = this.recheckCount;
+    const isNewest = (): boolean => recheck === this.recheckCount;
+    const check = (call: CallPermissions): void => {
+      if (call.place !== undefined) call.recheck();
+    };
+    inTurns(this.open.all, CALLS_PER_TURN, check, isNewest);
   }
 
   /** The call is checked again with each new policy, until it is closed. */
   add(call: CallPermissions): void {
     call.place = this.open.append(call);
-  }
-
-  private recheckSome(calls: readonly CallPermissions[], from: number, recheck: number): void {
-    if (recheck !== this.recheckCount) return;
-    const end = Math.min(from + CALLS_PER_TURN, calls.length);
-    for (const call of calls.slice(from, end)) if (call.place !== undefined) call.recheck();
-    if (end < calls.length) setImmediate(() => this.recheckSome(calls, end, recheck));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../base/clock';
+import { inTurns } from '../flow/turns';
 import type { Caller } from './caller';
 import { Place } from '../flow/bounded-lists';
 
@@ -138,22 +139,19 @@ export class OpenCredentials {
       }
     }
     if (next !== Infinity) this.arm(next);
-    this.endSome();
+    inTurns(this.takeEnding(), ENDS_PER_TURN, (call) => call.credentialEnded());
   }
 
-  private endSome(): void {
-    for (let count = 0; count < ENDS_PER_TURN; count += 1) {
-      const [calls] = this.ending;
-      if (calls === undefined) return;
+  private *takeEnding(): Generator<EndableCall> {
+    for (let [calls] = this.ending; calls !== undefined; [calls] = this.ending) {
       const first = calls.next;
       if (first.call === undefined) {
         this.ending.shift();
         continue;
       }
       first.close();
-      first.call.credentialEnded();
+      yield first.call;
     }
-    setImmediate(() => this.endSome());
   }
 }
 

@@ -1,6 +1,7 @@
 import crypto from 'node:crypto';
 import type { Clock } from '../base/clock';
 import type { Log } from '../base/meters';
+import { nextTurn } from '../flow/turns';
 import type { Caller } from './caller';
 import { identityProblem } from './identity';
 import { onMonotonicClock, readRfc3339 } from './time-of-day';
@@ -32,7 +33,7 @@ export async function readTokenLines(text: string): Promise<readonly TokenLine[]
   const found: TokenLine[] = [];
   const lineOfDigest = new Map<string, number>();
   for (const [index, line] of text.split('\n').entries()) {
-    if (index % LINES_PER_TURN === LINES_PER_TURN - 1) await new Promise(setImmediate);
+    if (index % LINES_PER_TURN === LINES_PER_TURN - 1) await nextTurn();
     const token = readTokenLine(line, index + 1);
     if (token === undefined) continue;
     const earlier = lineOfDigest.get(token.digest);

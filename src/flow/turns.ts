@@ -1,6 +1,47 @@
 import type { Clock, Timer } from '../base/clock';
 import { FairQueue } from './fair-queue';
 
+/** Resolves in the next turn of the event loop, when the sockets have been read. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Runs once in the next turn of the event loop, however often it is asked for in this turn. */
+export class OnceATurn {
+  private isDue = false;
+
+  constructor(private readonly run: () => void) {}
+
+  soon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(() => {
+      this.isDue = false;
+      this.run();
+    });
+  }
+}
+
+/** Does the work for each item: for `perTurn` items now, and for as many in each later turn while `goesOn` is true. */
+export function inTurns<T>(
+  items: Iterable<T>,
+  perTurn: number,
+  work: (item: T) => void,
+  goesOn: () => boolean = () => true,
+): void {
+  const left = items[Symbol.iterator]();
+  const turn = (): void => {
+    if (!goesOn()) return;
+    for (let count = 0; count < perTurn; count += 1) {
+      const next = left.next();
+      if (next.done === true) return;
+      work(next.value);
+    }
+    setImmediate(turn);
+  };
+  turn();
+}
+
 /** Commands that begin in one turn of the event loop. */
 const COMMANDS_PER_TURN = 32;
 /** In one turn, no command begins after this time (ms). */
@@ -13,30 +54,23 @@ const LONGEST_TURN_MS = 0.5;
  */
 export class CommandTurns {
   private readonly queue = new FairQueue<() => void>();
-  private isDue = false;
+  private readonly next = new OnceATurn(() => this.turn());
 
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
   /** Runs `begin` in a later turn, after the earlier commands of the session. */
   push(session: object, begin: () => void): void {
     this.queue.push(session, begin);
-    this.turnSoon();
-  }
-
-  private turnSoon(): void {
-    if (this.isDue) return;
-    this.isDue = true;
-    setImmediate(() => this.turn());
+    this.next.soon();
   }
 
   private turn(): void {
-    this.isDue = false;
     const endsAt = this.clock.now() + LONGEST_TURN_MS;
     for (let count = 0; count < COMMANDS_PER_TURN && this.queue.size > 0; count += 1) {
       this.queue.shift()?.();
       if (this.clock.now() >= endsAt) break;
     }
-    if (this.queue.size > 0) this.turnSoon();
+    if (this.queue.size > 0) this.next.soon();
   }
 }
 
@@ -107,7 +141,7 @@ export class Slices {
   }
 
   async pause(): Promise<void> {
-    await new Promise(setImmediate);
+    await nextTurn();
     this.endsAt = this.clock.now() + LONGEST_SLICE_MS;
   }
 }

@@ -1,5 +1,6 @@
 import type { Command, Redis } from 'ioredis';
 import type { Clock, Timer } from '../base/clock';
+import { inTurns } from '../flow/turns';
 import { TIMED_OUT } from './failure-class';
 
 /** A command that fails at its deadline, unless it is settled before. */
@@ -38,21 +39,21 @@ export class CommandDeadlines {
 
   private check(): void {
     const now = this.clock.now();
-    const { pending } = this;
-    this.pending = [];
-    let expiredCount = 0;
-    for (const command of pending) {
-      if (command.settled) continue;
-      const isLate = now >= command.deadline;
-      if (!isLate || expiredCount === MOST_EXPIRED_AT_ONCE) {
-        this.pending.push(command);
-        continue;
-      }
-      expiredCount += 1;
-      command.expire();
-    }
-    if (expiredCount === MOST_EXPIRED_AT_ONCE) setImmediate(() => this.check());
-    else this.timer = this.pending.length === 0 ? undefined : this.checkLater();
+    const unsettled = this.pending.filter((command) => !command.settled);
+    this.pending = unsettled.filter(({ deadline }) => now < deadline);
+    inTurns(
+      unsettled.filter(({ deadline }) => now >= deadline),
+      MOST_EXPIRED_AT_ONCE,
+      (command) => this.expireIfLate(command),
+    );
+    this.timer = this.pending.length === 0 ? undefined : this.checkLater();
+  }
+
+  /** Since the check, a reply may have come, or the deadline may have moved. */
+  private expireIfLate(command: Expiring): void {
+    if (command.settled) return;
+    if (this.clock.now() >= command.deadline) command.expire();
+    else this.add(command);
   }
 }
 

@@ -10,6 +10,7 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { HoldfastError } from '../base/errors';
+import { nextTurn } from '../flow/turns';
 import type { CallStatus } from './call-errors';
 import { RequestReader } from './streams';
 import {
@@ -139,7 +140,7 @@ async function serveStream(
     call.enter();
     // A cancelled call must not reach the handler, because a hold stream supersedes an older stream. After a pause of
     // the process, grpc-js reports a call first and its cancellation one turn of the event loop later.
-    await new Promise(setImmediate);
+    await nextTurn();
     if (!grpcCall.cancelled) await handle(call);
   } catch (error) {
     failure = call.failureOf(error);

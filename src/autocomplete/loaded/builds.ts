@@ -1,4 +1,5 @@
 import { ThreadLost } from '../../base/thread';
+import { nextTurn } from '../../flow/turns';
 import type { EntryChange } from '../entry-store';
 import { collectorBytes, mostBuildBytes, sortBytes } from '../index/build/builder';
 import type { ExpectedEntries } from '../index/build/collector';
@@ -137,7 +138,7 @@ class BuildsHere implements BuildThread {
     value: BuildCalls[Name]['takes'],
   ): Promise<BuildCalls[Name]['answers']> {
     // Each call is a step of its own, so that other calls run in between.
-    await new Promise(setImmediate);
+    await nextTurn();
     return this.#answers[name](value);
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock';
+import { nextTurn } from '../../flow/turns';
 import type { EntryStore, Gap, Head, Missing, Write, Writes } from '../entry-store';
 import type { IndexMemory } from './index-memory';
 import type { Position } from './levels';
@@ -124,7 +125,7 @@ export class HeadReads {
   }
 
   private async readAtEndOfTurn(name: string): Promise<HeadRead> {
-    await new Promise(setImmediate);
+    await nextTurn();
     this.waiting.delete(name);
     const notBefore = this.clock.now();
     return { head: await this.store.head(name), notBefore };

@@ -1,4 +1,5 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { OnceATurn } from '../../flow/turns';
 import type { OpenSessionResponse } from '../../../generated/typescript/holdfast/v1/session_service';
 import type { LeaseEnd } from '../lease';
 import type { Heartbeats } from '../life';
@@ -53,7 +54,7 @@ export class SessionOutbox implements SessionSink {
   private isStarted = false;
   /** The messages so far. */
   sentCount = 0;
-  private isDue = false;
+  private readonly next = new OnceATurn(() => this.sendAll());
   private isFull = false;
   private isClosed = false;
   /** Whether a message must be sent, even if the message has only the heartbeat id. */
@@ -150,12 +151,8 @@ export class SessionOutbox implements SessionSink {
   }
 
   private sendSoon(): void {
-    if (this.isDue || this.isFull || this.isClosed || this.heartbeats === undefined) return;
-    this.isDue = true;
-    setImmediate(() => {
-      this.isDue = false;
-      this.sendAll();
-    });
+    if (this.isFull || this.isClosed || this.heartbeats === undefined) return;
+    this.next.soon();
   }
 
   private sendAll(): void {

@@ -2,6 +2,7 @@ import type { Call } from '../../base/call';
 import type { Timer } from '../../base/clock';
 import type { HoldfastError } from '../../base/errors';
 import type { Runtime } from '../../base/runtime';
+import { inTurns } from '../../flow/turns';
 import { NameTurns } from '../../flow/waiting';
 import { type Resource, resourceKey, type Service } from '../lease';
 import * as errors from '../lease-errors';
@@ -167,7 +168,7 @@ export class Session implements CommandOrigin, CommandSession {
     this.leavingTimer?.cancel();
     if (error === undefined) this.settle.resolve();
     else this.settle.reject(error);
-    this.abandon([...this.commands.values()], 0);
+    inTurns([...this.commands.values()], ENDS_PER_TURN, (command) => command.abandon());
   }
 
   private fail(commandId: number, call: CommandCall, error: unknown): void {
@@ -296,12 +297,6 @@ export class Session implements CommandOrigin, CommandSession {
     const { clock } = this.options.runtime;
     const expectedAt = clock.now() + delayMs;
     this.timer = clock.after(delayMs, () => this.checkSilence(expectedAt));
-  }
-
-  private abandon(commands: readonly LeaseCommand[], from: number): void {
-    const end = Math.min(from + ENDS_PER_TURN, commands.length);
-    for (const command of commands.slice(from, end)) command.abandon();
-    if (end < commands.length) setImmediate(() => this.abandon(commands, end));
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../base/clock';
+import { nextTurn } from '../../flow/turns';
 import { failureClassOf, isReplyError } from '../failure-class';
 import {
   askClock,
@@ -101,7 +102,7 @@ export class NodeProbe {
       this.observe(true);
     } catch (error) {
       // After a pause of this process the timeout comes first, and then the reply that arrived during the pause.
-      await new Promise(setImmediate);
+      await nextTurn();
       if (this.isCurrent(stream)) this.onPingFailed(error, stream.bytesRead > bytesBefore);
     }
   }

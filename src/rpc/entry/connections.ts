@@ -11,6 +11,7 @@ import {
 import { HoldfastError } from '../../base/errors';
 import type { Log } from '../../base/meters';
 import { timeSpan } from '../../base/text';
+import { nextTurn } from '../../flow/turns';
 import { type CallStatus, toCallStatus } from '../call-errors';
 import type { CutCause } from './call-meters';
 import type { CallGate } from './gate';
@@ -259,7 +260,7 @@ export class Connections {
   async closeAll(): Promise<void> {
     if (this.open.size === 0) return;
     // Node 20 crashes if a session is closed while it is read.
-    await new Promise(setImmediate);
+    await nextTurn();
     const error = new HoldfastError('DRAINING', 'this server is stopping; open the stream on another server');
     const closed = [...this.open.keys()].map(
       (session) => new Promise<void>((resolve) => void session.once('close', resolve)),
