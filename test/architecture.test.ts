@@ -89,7 +89,6 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'cli/commands/top': 'a command and its two views',
   'cli/completion/completion': 'a command',
   'cli/leases/kinds': 'locks and semaphores as the commands see them',
-  'flow/rerun': 'one of the ways in which work waits',
   'leases/attempt': 'one class, whose states are told together',
   'leases/held-lease': 'one class, whose states are told together',
   'leases/lease-errors': 'the texts of all errors of leases',

@@ -1,6 +1,7 @@
-import type { Clock, Timer } from '../base/clock';
+import type { Clock } from '../base/clock';
 import type { EntryStore } from './entry-store';
 import { reportDefect } from '../base/errors';
+import { Reruns, Rounds } from '../flow/rerun';
 import type { Identities } from '../base/runtime';
 
 /** The pause between two rounds of sweeping. */
@@ -18,54 +19,37 @@ const FIRST_ROUND_DELAY_MS = 1000;
  * changes. Every server sweeps all dictionaries, some in each round. Two servers may sweep the same dictionary.
  */
 export class DictionarySweeper {
-  /** The dictionaries that are swept now. True: another sweep follows. */
-  private readonly inProgress = new Map<string, boolean>();
+  /** A sweep that is in progress may have missed the change of a caller, so another sweep follows. */
+  private readonly sweeps: Reruns;
   /** The names that a failed command may have removed, or may still remove, from the list of names. */
   private readonly maybeUnlisted = new Set<string>();
-  private timer: Timer | undefined;
+  private readonly rounds: Rounds;
   private lastName: string | undefined;
   private stopped = false;
 
   constructor(
     private readonly store: Pick<EntryStore, 'names' | 'register' | 'sweep' | 'unregister'>,
-    private readonly clock: Clock,
+    clock: Clock,
     identities: Identities,
     private readonly onDefect: (error: unknown) => void,
   ) {
-    this.scheduleRound(FIRST_ROUND_DELAY_MS * (1 + identities.random()));
+    const onError = (error: unknown): void => reportDefect(error, onDefect);
+    this.sweeps = new Reruns(onError);
+    const firstMs = FIRST_ROUND_DELAY_MS * (1 + identities.random());
+    const rounds = { clock, firstMs, pauseMs: ROUND_INTERVAL_MS, onError };
+    this.rounds = new Rounds(rounds, () => this.runRound());
   }
 
   /** Sweeps one dictionary now, in the background. */
   sweepSoon(name: string): void {
-    if (this.stopped) return;
-    const isInProgress = this.inProgress.has(name);
-    // A sweep that is in progress may have missed the caller's change.
-    this.inProgress.set(name, isInProgress);
-    if (isInProgress) return;
-    this.sweep(name)
-      .catch((error: unknown) => reportDefect(error, this.onDefect))
-      .finally(() => {
-        const follows = this.inProgress.get(name);
-        this.inProgress.delete(name);
-        if (follows) this.sweepSoon(name);
-      })
-      .catch(this.onDefect);
+    this.sweeps.run(name, async () => {
+      if (!this.stopped) await this.sweep(name);
+    });
   }
 
   stop(): void {
     this.stopped = true;
-    this.timer?.cancel();
-  }
-
-  private scheduleRound(ms: number): void {
-    this.timer = this.clock.after(ms, () => {
-      this.runRound()
-        .catch((error: unknown) => reportDefect(error, this.onDefect))
-        .finally(() => {
-          if (!this.stopped) this.scheduleRound(ROUND_INTERVAL_MS);
-        })
-        .catch(this.onDefect);
-    });
+    this.rounds.end();
   }
 
   private async runRound(): Promise<void> {

@@ -1,6 +1,7 @@
 import { reportDefect } from '../base/errors';
 import type { Runtime } from '../base/runtime';
 import { BackgroundCommands, type Pauses } from '../flow/backoff';
+import { Reruns } from '../flow/rerun';
 import { resourceKey, type Resource } from './lease';
 import { isQuarantined, translateWithdrawFailure } from './lease-errors';
 import type {
@@ -139,26 +140,17 @@ export class Withdrawals {
  * No request overtakes the queue in the meantime, because the store grants nothing past the head of the queue.
  */
 export class BoundedSteps {
-  /** By resource key. True: the resource needs one more step after the step in flight. */
-  private readonly inFlight = new Map<string, boolean>();
+  private readonly steps: Reruns;
 
   constructor(
     private readonly store: LeaseStore,
-    private readonly runtime: Runtime,
-  ) {}
-
-  run(resource: Resource): void {
-    const key = resourceKey(resource);
-    if (this.inFlight.has(key)) this.inFlight.set(key, true);
-    else void this.runSteps(resource, key);
+    runtime: Runtime,
+  ) {
+    this.steps = new Reruns((error) => reportDefect(error, runtime.defect));
   }
 
-  private async runSteps(resource: Resource, key: string): Promise<void> {
-    do {
-      this.inFlight.set(key, false);
-      // The touch names no waiter, because many steps may follow. After a failure, the next touch continues the work.
-      await this.store.touch(resource, []).catch((error) => reportDefect(error, this.runtime.defect));
-    } while (this.inFlight.get(key) === true);
-    this.inFlight.delete(key);
+  /** The touch names no waiter, because many steps may follow. After a failure, the next touch continues the work. */
+  run(resource: Resource): void {
+    this.steps.run(resourceKey(resource), () => this.store.touch(resource, []));
   }
 }

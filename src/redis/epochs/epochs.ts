@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock';
 import { reportDefect, StoreFailure } from '../../base/errors';
 import type { Quarantine, QuarantineCause } from '../../base/store-state';
+import { SharedRuns } from '../../flow/rerun';
 import type { RedisConnection } from '../connection';
 import { type EpochGuard, type GuardedReply, isGrant, type Verdict } from '../commands';
 import type { ProbeListener } from '../node/probe';
@@ -53,8 +54,8 @@ export class Epochs implements ProbeListener, EpochGuard {
   private expectedEpoch = '';
   private bounds: Bounds;
   private pause: { readonly endsAt: number; readonly cause: QuarantineCause } | undefined;
-  private running: Promise<unknown> = Promise.resolve();
-  private queued: Promise<void> | undefined;
+  /** A running adoption may have passed the epoch of a caller already, so another adoption follows. */
+  private readonly adoptions = new SharedRuns(() => this.adoptAll());
   /** By key of an epoch that was moving to another node: a clock step (us) found then. The epoch may yet stay here. */
   private readonly leaving = new Map<string, number>();
   /** Adoptions of single buckets under way, by key. */
@@ -140,7 +141,7 @@ export class Epochs implements ProbeListener, EpochGuard {
       // Redis's clock was set forward. A grant of this script may have ended a lease early, and the holder of that lease
       // may still believe in the lease.
       if (this.time.setForwardUs > 0) {
-        if (!this.queued) this.adoptInBackground();
+        if (!this.adoptions.isNextDue) this.adoptInBackground();
         return Promise.resolve({ kind: reply.word === 'GRANTED' ? 'in doubt' : 'without grants' });
       }
     }
@@ -161,14 +162,7 @@ export class Epochs implements ProbeListener, EpochGuard {
   /** Resolves when every epoch of the node belongs to the present run of Redis, and `quarantine` is up to date. */
   adopt(): Promise<void> {
     this.isDue = true;
-    // A running adoption may have passed the caller's epoch already, so another adoption follows.
-    this.queued ??= this.running.then(() => {
-      this.queued = undefined;
-      const adoption = this.adoptAll();
-      this.running = adoption.catch(() => undefined);
-      return adoption;
-    });
-    return this.queued;
+    return this.adoptions.begunAfterNow();
   }
 
   /** Adopts buckets that another node has moved here; one command can name all of them. */
@@ -264,7 +258,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     this.run.settle(now);
     this.setOtherLayout(undefined);
     if (this.time.setForwardUs === setForwardUs) this.time.setForwardUs = 0;
-    this.isDue = this.time.setForwardUs > 0 || this.queued !== undefined;
+    this.isDue = this.time.setForwardUs > 0 || this.adoptions.isNextDue;
     this.setBounds(adopted);
     const before = this.pause;
     this.pause = pauseMs > 0 && cause ? { endsAt: now + pauseMs, cause } : undefined;
@@ -301,7 +295,7 @@ export class Epochs implements ProbeListener, EpochGuard {
 
   /** A script has found a pause, which this server may not know yet. */
   private learnOfPause(): void {
-    if (!this.pause && !this.queued) this.adoptInBackground();
+    if (!this.pause && !this.adoptions.isNextDue) this.adoptInBackground();
   }
 
   private adoptInBackground(): void {

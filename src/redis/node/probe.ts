@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Clock, Timer } from '../../base/clock';
+import type { Clock } from '../../base/clock';
+import { Rounds } from '../../flow/rerun';
 import { nextTurn } from '../../flow/turns';
 import { failureClassOf, isReplyError } from '../failure-class';
 import {
@@ -48,14 +49,15 @@ export class NodeProbe {
   /** True once the Redis of this connection has named its run. No command is sent earlier. */
   identified = false;
   private answers: NodeAnswers = { info: new Map(), settings: undefined };
-  private timer: Timer | undefined;
+  private readonly rounds: Rounds;
   private closed = false;
 
   constructor(
     private readonly client: Redis,
     private readonly options: NodeProbeOptions,
   ) {
-    this.schedule();
+    const { clock, onError } = options;
+    this.rounds = new Rounds({ clock, pauseMs: PROBE_INTERVAL_MS, onError }, () => this.look());
   }
 
   get wasMaster(): boolean {
@@ -78,19 +80,13 @@ export class NodeProbe {
 
   close(): void {
     this.closed = true;
-    this.timer?.cancel();
+    this.rounds.end();
   }
 
-  private schedule(): void {
-    this.timer = this.options.clock.after(PROBE_INTERVAL_MS, () => {
-      if (this.client.status !== 'ready') return this.schedule();
-      if (this.identified && this.options.listener) this.probe().catch(this.options.onError);
-      this.ping()
-        .finally(() => {
-          if (!this.closed) this.schedule();
-        })
-        .catch(this.options.onError);
-    });
+  private async look(): Promise<void> {
+    if (this.client.status !== 'ready') return;
+    if (this.identified && this.options.listener) this.probe().catch(this.options.onError);
+    await this.ping();
   }
 
   /** A paused Redis (SIGSTOP) keeps its connections: only an unanswered PING shows the pause. */

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../base/clock';
+import { Rounds } from '../../flow/rerun';
 import type { ClusterAddress } from '../../base/redis-address';
 import { BUCKET_COUNT, wakeChannel } from '../buckets';
 import { nodeEndpoint, type RedisEndpoint, type Security } from '../endpoint';
@@ -39,7 +40,7 @@ const ALL_BUCKETS: readonly (readonly number[])[] = [Array.from({ length: BUCKET
  */
 export class Notifications {
   private readonly client: Redis;
-  private timer: Timer | undefined;
+  private readonly rounds: Rounds;
   private closed = false;
   /** Groups of buckets that this connection has subscribed to, joined by commas. */
   private readonly subscribed = new Set<string>();
@@ -56,7 +57,8 @@ export class Notifications {
     });
     // A slot has moved: Redis has ended the slot's subscriptions, or refuses a new subscription.
     this.client.on('moved', () => this.onMoved());
-    this.schedulePing();
+    const { clock } = options;
+    this.rounds = new Rounds({ clock, pauseMs: PING_INTERVAL_MS, onError }, () => this.ping());
   }
 
   /** Subscribes to the buckets of this node that have no subscription yet. */
@@ -92,25 +94,18 @@ export class Notifications {
   }
 
   /** A connection without an answer to PING is half open, and is replaced. */
-  private schedulePing(): void {
-    this.timer = this.options.clock.after(PING_INTERVAL_MS, () => {
-      const ready = this.client.status === 'ready';
-      this.subscribe();
-      const answered = ready ? this.client.ping() : Promise.resolve();
-      answered
-        .catch(() => {
-          if (!this.closed) this.client.disconnect(true);
-        })
-        .then(() => {
-          if (!this.closed) this.schedulePing();
-        })
-        .catch(this.options.onError);
+  private async ping(): Promise<void> {
+    const ready = this.client.status === 'ready';
+    this.subscribe();
+    if (!ready) return;
+    await this.client.ping().catch(() => {
+      if (!this.closed) this.client.disconnect(true);
     });
   }
 
   close(): void {
     this.closed = true;
-    this.timer?.cancel();
+    this.rounds.end();
     this.resubscribing?.cancel();
     this.client.disconnect();
   }

@@ -2,7 +2,8 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis } from 'ioredis';
-import type { Clock, Timer } from '../../base/clock';
+import type { Clock } from '../../base/clock';
+import { Rounds } from '../../flow/rerun';
 import type { RedisHost, RedisUser } from '../../base/redis-address';
 import { type RedisOptions, userOptions } from '../endpoint';
 
@@ -36,7 +37,7 @@ const LONGEST_PAUSE_MS = 1000;
 export class Sentinels {
   private readonly clients: readonly Redis[];
   private readonly listeners: ((master: RedisHost) => void)[] = [];
-  private timer: Timer | undefined;
+  private readonly rounds: Rounds;
   private known: View | undefined;
   private closed = false;
 
@@ -62,7 +63,8 @@ export class Sentinels {
       client.on('error', onError);
       return client;
     });
-    this.scheduleRefresh();
+    const { clock } = options;
+    this.rounds = new Rounds({ clock, pauseMs: ASK_INTERVAL_MS, onError }, () => this.refresh());
   }
 
   /** The present master. Rejects if no sentinel has ever named one. */
@@ -82,18 +84,8 @@ export class Sentinels {
 
   close(): void {
     this.closed = true;
-    this.timer?.cancel();
+    this.rounds.end();
     for (const client of this.clients) client.disconnect();
-  }
-
-  private scheduleRefresh(): void {
-    this.timer = this.options.clock.after(ASK_INTERVAL_MS, () => {
-      this.refresh()
-        .finally(() => {
-          if (!this.closed) this.scheduleRefresh();
-        })
-        .catch(this.options.onError);
-    });
   }
 
   private async refresh(): Promise<void> {
