@@ -43,11 +43,17 @@ const MOST_BYTES_BEFORE_PAUSE = 2 ** 20;
  */
 const MOST_MESSAGES_PER_TURN = 16;
 
+/** The session of a stream whose first message has come. */
+interface Opened {
+  readonly session: Session;
+  readonly defaults: CommandDefaults;
+}
+
 /** One stream of OpenSession: reads the client's messages, and passes heartbeats and commands to the session. */
 export class SessionConversation {
   private readonly outbox: SessionOutbox;
-  private session: Session | undefined;
-  private defaults: CommandDefaults | undefined;
+  /** Undefined: no message has come. */
+  private opened: Opened | undefined;
   private lastCommandId = 0;
   /** The commands that have arrived and not begun. */
   private arrivedCount = 0;
@@ -60,7 +66,7 @@ export class SessionConversation {
   /** True: the client has read nothing for so long that the session ends. */
   private readsNothing = false;
   private stuckTimer: Timer | undefined;
-  private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
+  private settle: (error: Error | undefined) => void = () => undefined;
 
   constructor(private readonly parts: ConversationParts) {
     const { stream, sessions, call, failures } = parts;
@@ -82,12 +88,12 @@ export class SessionConversation {
     const { stream, sessions, call } = this.parts;
     const { heartbeatTimeoutMs } = sessions.limits;
     const firstMessage = this.clock.after(heartbeatTimeoutMs, () => {
-      if (this.session === undefined) this.end(sessionSilent(heartbeatTimeoutMs));
+      if (this.opened === undefined) this.end(sessionSilent(heartbeatTimeoutMs));
     });
     this.watchReader(heartbeatTimeoutMs);
     try {
       await new Promise<void>((resolve, reject) => {
-        this.settle = { resolve, reject };
+        this.settle = (error) => (error === undefined ? resolve() : reject(error));
         call.onCancelled(resolve);
         stream.on('data', (message: SessionRequest) => this.receive(message));
         stream.on('end', () => this.end(undefined));
@@ -96,7 +102,7 @@ export class SessionConversation {
       this.isOver = true;
       firstMessage.cancel();
       this.stuckTimer?.cancel();
-      this.session?.end(undefined);
+      this.opened?.session.end(undefined);
       if (this.readsNothing) this.outbox.close();
       else this.outbox.finish();
       resetUnread(stream, this.readsNothing ? 0 : heartbeatTimeoutMs);
@@ -109,9 +115,8 @@ export class SessionConversation {
 
   private end(error: HoldfastError | undefined): void {
     this.isOver = true;
-    if (error === undefined) this.settle?.resolve();
-    else this.settle?.reject(error);
-    this.session?.end(error);
+    this.settle(error);
+    this.opened?.session.end(error);
   }
 
   private receive(message: SessionRequest): void {
@@ -119,27 +124,26 @@ export class SessionConversation {
     const receivedAt = this.clock.now();
     this.countRead();
     try {
-      if (this.session === undefined) this.start(message, receivedAt);
-      else this.takeHeartbeat(this.session, message, receivedAt);
-      this.takeCommands(message, receivedAt);
+      if (this.opened === undefined) this.opened = this.start(message, receivedAt);
+      else this.takeHeartbeat(this.opened.session, message, receivedAt);
+      this.takeCommands(this.opened, message, receivedAt);
       if (this.mustPause) this.parts.stream.pause();
     } catch (error) {
       if (error instanceof HoldfastError) this.end(error);
-      else this.settle?.reject(error);
+      else this.settle(error as Error);
     }
   }
 
-  private start(message: SessionRequest, receivedAt: number): void {
+  private start(message: SessionRequest, receivedAt: number): Opened {
     const { sessions, call } = this.parts;
     const { holderId, metadata, ...start } = readStart(message, receivedAt);
-    this.defaults = { holderId, metadata };
     const session = sessions.begin(call, start, this.outbox);
-    this.session = session;
     this.outbox.start(session.heartbeats);
     session.done.then(
-      () => this.settle?.resolve(),
-      (error: unknown) => this.settle?.reject(error),
+      () => this.settle(undefined),
+      (error: Error) => this.settle(error),
     );
+    return { session, defaults: { holderId, metadata } };
   }
 
   private takeHeartbeat(session: Session, { start, heartbeatId }: SessionRequest, receivedAt: number): void {
@@ -153,7 +157,7 @@ export class SessionConversation {
     this.outbox.echo();
   }
 
-  private takeCommands({ commands, byteLength }: SessionRequest, receivedAt: number): void {
+  private takeCommands(opened: Opened, { commands, byteLength }: SessionRequest, receivedAt: number): void {
     const { turns, sessions } = this.parts;
     const { maxCommandCount } = sessions.limits;
     if (commands.length > maxCommandCount) throw tooManyCommands(maxCommandCount);
@@ -167,7 +171,7 @@ export class SessionConversation {
       turns.push(this, () => {
         this.arrivedCount -= 1;
         this.arrivedBytes -= endedBytes;
-        this.begin(commandId, command, receivedAt);
+        this.begin(opened, commandId, command, receivedAt);
       });
     }
   }
@@ -187,9 +191,13 @@ export class SessionConversation {
     return this.arrivedCount + this.outbox.waitingCount >= MOST_BEFORE_PAUSE;
   }
 
-  private begin(commandId: number, encoded: EncodedCommand, receivedAt: number): void {
-    const { session, defaults } = this;
-    if (session === undefined || defaults === undefined || session.isOver) return;
+  private begin(
+    { session, defaults }: Opened,
+    commandId: number,
+    encoded: EncodedCommand,
+    receivedAt: number,
+  ): void {
+    if (session.isOver) return;
     const { commands, call } = this.parts;
     call.countCommand();
     try {

@@ -37,6 +37,7 @@ export interface OutboxOptions {
  * that the message names.
  */
 export class SessionOutbox implements SessionSink {
+  /** Undefined: the session has not begun, and nothing is sent. */
   private heartbeats: Heartbeats | undefined;
   /** The events that wait, in order, by a number that rises. */
   private readonly events = new Map<number, ClientEvent>();
@@ -113,7 +114,8 @@ export class SessionOutbox implements SessionSink {
 
   /** Sends all that waits. Must be called before the status is sent. */
   finish(): void {
-    while (!this.isClosed && this.heartbeats !== undefined && this.hasNews) this.sendOne();
+    const { heartbeats } = this;
+    while (heartbeats !== undefined && !this.isClosed && this.hasNews) this.sendOne(heartbeats);
     this.close();
   }
 
@@ -156,9 +158,9 @@ export class SessionOutbox implements SessionSink {
   }
 
   private sendAll(): void {
-    if (this.isFull || this.isClosed) return;
-    if (!this.hasMore) return;
-    this.sendOne();
+    const { heartbeats } = this;
+    if (this.isFull || this.isClosed || heartbeats === undefined || !this.hasMore) return;
+    this.sendOne(heartbeats);
     if (this.events.size + this.renewals.size > 0) this.sendSoon();
     this.options.onSent();
   }
@@ -171,9 +173,9 @@ export class SessionOutbox implements SessionSink {
     return this.events.size + this.renewals.size > 0 || this.leavingMs !== undefined;
   }
 
-  private sendOne(): void {
+  private sendOne(heartbeats: Heartbeats): void {
     const { stream, limits, summaryOf } = this.options;
-    const { id, lastAt } = this.heartbeats as Heartbeats;
+    const { id, lastAt } = heartbeats;
     const events = this.takeEvents();
     // A grant must come before the renewals of its lease.
     const renewals = this.events.size > 0 ? [] : takeFirst(this.renewals, MOST_RENEWALS);

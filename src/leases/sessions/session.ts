@@ -90,16 +90,16 @@ export class Session implements CommandOrigin, CommandSession {
   private timer: Timer | undefined;
   private leaving: Leaving | undefined;
   private leavingTimer: Timer | undefined;
-  private settle: { resolve: () => void; reject: (error: HoldfastError) => void };
+  private settle: (error: HoldfastError | undefined) => void = () => undefined;
 
   constructor(private readonly options: SessionOptions) {
     const { limits, start, stream } = options;
     this.heartbeats = new Heartbeats(start.heartbeatId, start.receivedAt, limits.heartbeatTimeoutMs);
     this.revokedLeases = new RevokedLeases(limits.maxLeaseCount);
     this.speaker = `${shortText(start.clientId)}/${start.sessionNumber}`;
-    let settle: typeof this.settle | undefined;
-    this.done = new Promise((resolve, reject) => (settle = { resolve, reject }));
-    this.settle = settle as unknown as typeof this.settle;
+    this.done = new Promise((resolve, reject) => {
+      this.settle = (error) => (error === undefined ? resolve() : reject(error));
+    });
     this.checkSilenceAfter(limits.heartbeatTimeoutMs);
     stream.onCancelled(() => this.end(undefined));
   }
@@ -166,8 +166,7 @@ export class Session implements CommandOrigin, CommandSession {
     this.isEnded = true;
     this.timer?.cancel();
     this.leavingTimer?.cancel();
-    if (error === undefined) this.settle.resolve();
-    else this.settle.reject(error);
+    this.settle(error);
     inTurns([...this.commands.values()], ENDS_PER_TURN, (command) => command.abandon());
   }
 

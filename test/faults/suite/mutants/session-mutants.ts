@@ -23,9 +23,8 @@ export const sessionMutants = {
     patches: [
       {
         file: OUTBOX,
-        find: 'const { id, lastAt } = this.heartbeats;',
-        replace:
-          'const { id } = this.heartbeats;\n        const lastAt = (this.firstAt ??= this.heartbeats.lastAt);',
+        find: 'const { id, lastAt } = heartbeats;',
+        replace: 'const { id } = heartbeats;\n        const lastAt = (this.firstAt ??= heartbeats.lastAt);',
       },
     ],
     faults: [],
