@@ -5,7 +5,7 @@
 //   -- @include PATH          puts PATH (relative to this file) and its includes in front, once per script
 //   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER, because Redis
 //                             stores records with one-letter fields. Other variables must not contain records:
-//                             test/scripts/includes.test.ts checks this
+//                             test/redis/includes.test.ts checks this
 //   -- @enclose               puts the rest of the script into one function
 //   -- @rare                  marks the next function of a shared file, which ends with a line `end`: few runs of scripts
 //                             call the function

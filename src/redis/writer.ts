@@ -70,7 +70,7 @@ const NO_ARGUMENTS: readonly string[] = [];
 /**
  * A command with only those members that a connection of ioredis uses. The `Command` of ioredis copies arguments, makes
  * closures, a timer and a promise, and converts the reply, which costs more than the rest of a call in this server. The
- * version of ioredis is pinned, and test/store checks the members.
+ * version of ioredis is pinned, and test/redis checks the members.
  */
 export class ScriptCommand implements Expiring {
   readonly inTransaction = false;

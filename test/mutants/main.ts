@@ -1,6 +1,6 @@
 /**
  * The program of `npm run test:mutants`. Breaks the Lua scripts at one place at a time, and runs the tests of
- * test/scripts that execute the place. docs/testing.md describes the run and its list of survivors.
+ * the folders scripts/ that execute the place. docs/testing.md describes the run and its list of survivors.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

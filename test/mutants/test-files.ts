@@ -135,21 +135,23 @@ function collect(file: TestFile, hooks: Hooks, path: string): void {
 export interface Suite {
   /** Matches the paths below src. */
   readonly scripts: RegExp;
-  /** Matches the names of files in test/scripts. */
-  readonly tests: RegExp;
+  /** The folders of the tests, below test. */
+  readonly folders: readonly string[];
 }
 
-/** The scripts of recent searches are not mutated, and the test `includes` runs no script. */
+/** The scripts of recent searches are not mutated. */
 export const SUITES: readonly Suite[] = [
-  { scripts: /^(?!autocomplete\/)/, tests: /^(?!entries-|recents-|includes\.)/ },
-  { scripts: /^autocomplete\/scripts\/(?!recents|shared\/recents)/, tests: /^entries-/ },
+  { scripts: /^(?!autocomplete\/)/, folders: ['leases/scripts', 'redis/scripts'] },
+  { scripts: /^autocomplete\/scripts\/(?!recents|shared\/recents)/, folders: ['autocomplete/scripts'] },
 ];
 
 /** The quick tests of a suite. */
-export function loadTestFiles({ tests }: Suite): readonly TestFile[] {
-  const folder = join(__dirname, '..', 'scripts');
-  return readdirSync(folder)
-    .filter((name) => /(?<!\.slow)\.test\.js$/.test(name) && tests.test(name))
-    .sort()
-    .map((name) => new TestFile(name.replace('.test.js', ''), join(folder, name)));
+export function loadTestFiles({ folders }: Suite): readonly TestFile[] {
+  return folders.flatMap((below) => {
+    const folder = join(__dirname, '..', below);
+    return readdirSync(folder)
+      .filter((name) => /(?<!\.slow)\.test\.js$/.test(name))
+      .sort()
+      .map((name) => new TestFile(`${below}/${name.replace('.test.js', '')}`, join(folder, name)));
+  });
 }

@@ -1,0 +1,241 @@
+import fc from 'fast-check';
+import type { Resource } from '../../../src/leases/lease';
+import { type Arena, compare, describeLeaseProperties, SLOTS } from '../../support/leases/lease-arena';
+import { randomSteps } from '../../support/leases/lease-commands';
+import { LeaseFixture } from '../../support/leases/lease-fixture';
+import { brokenInvariants, brokenTransitions } from '../../support/leases/lease-invariants';
+import { LeaseModel } from '../../support/leases/lease-model';
+import { Requester } from '../../support/leases/lease-requester';
+import type { TestServer } from '../../support/leases/lease-server';
+import type { Stored } from '../../support/leases/lease-stored';
+import { allListed, sortedNames } from '../../support/leases/lease-views';
+import { is } from '../../support/reply-kinds';
+import { assertWithinTime } from '../../support/timed-property';
+
+describeLeaseProperties(4000);
+
+const REQUESTS = 10;
+const ROUNDS = 6;
+const TIME_LIMIT_MS = 8000;
+const LIMIT = 5;
+
+const verbs = [
+  'try',
+  'queue',
+  'claim',
+  'withdraw',
+  'giveBack',
+  'touch',
+  'renew',
+  'keepAlive',
+  'release',
+] as const;
+
+/** An action of one request in a round. A round has at most one action of each request. */
+const action = fc.record({
+  request: fc.nat(REQUESTS - 1),
+  verb: fc.constantFrom(...verbs, 'queue', 'queue', 'release', 'release'),
+  isRetry: fc.boolean(),
+});
+const round = fc.uniqueArray(action, {
+  selector: ({ request }) => request,
+  minLength: 2,
+  maxLength: REQUESTS,
+});
+
+/** Two servers send commands at the same time. Only facts that hold in any order of these commands are checked. */
+describe('racing commands', () => {
+  let on: LeaseFixture;
+  let servers: TestServer[];
+  beforeAll(async () => {
+    on = await LeaseFixture.open();
+    servers = [await on.server('s1'), await on.server('s2')];
+  });
+  afterAll(() => on.close());
+
+  const serverOf = (index: number) => servers[index % servers.length] as TestServer;
+
+  function newRequest(resource: Resource, index: number, requestId?: string): Requester {
+    const semaphore = resource.service === 'semaphore';
+    return new Requester(serverOf(requestId === undefined ? index : index + 1), resource, {
+      stream: index % 3 === 0,
+      ttlMs: 20_000,
+      ...(semaphore ? { permits: 1 + (index % LIMIT), initialLimit: LIMIT } : {}),
+      ...(requestId === undefined ? {} : { requestId }),
+    });
+  }
+
+  /** `secret` is the secret of the call that made the request. */
+  function perform(
+    requester: Requester,
+    verb: (typeof verbs)[number],
+    secret: string,
+  ): Promise<{ kind?: string }> {
+    switch (verb) {
+      case 'renew':
+      case 'keepAlive':
+      case 'release':
+        return requester[verb](secret);
+      case 'touch':
+        return requester.touch().then(() => ({}));
+      default:
+        return requester[verb]();
+    }
+  }
+
+  /** Keeps only the waiters that waited during the whole round, because only these could be overtaken. */
+  function stayed(before: Stored, after: Stored): Stored {
+    const queue = after.sets.queue.filter(({ id }) => before.sets.queue.some((member) => member.id === id));
+    return { ...after, sets: { ...after.sets, queue } };
+  }
+
+  it.each(['lock', 'semaphore'] as const)(
+    'keep the invariants of a %s, and leave it free after all requests have ended (chapter 25)',
+    async (service) => {
+      await assertWithinTime(
+        fc.array(round, { minLength: 1, maxLength: ROUNDS }),
+        async (rounds) => {
+          const resource = on.resource(service);
+          const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
+          const secrets = calls.map(({ secret }) => secret);
+          let stored = await on.stored(resource);
+          for (const actions of rounds) {
+            await Promise.all(
+              actions.map(({ request, verb, isRetry }) => {
+                const known = calls[request] as Requester;
+                const isAcquire = verb === 'try' || verb === 'queue';
+                // A retry after a lost reply goes to the other server.
+                if (isRetry && isAcquire) calls[request] = newRequest(resource, request, known.requestId);
+                return perform(calls[request] as Requester, verb, secrets[request] as string);
+              }),
+            );
+            const before = stored;
+            stored = await on.stored(resource);
+            for (const [index, call] of calls.entries())
+              secrets[index] = stored.records[call.requestId]?.secret ?? call.secret;
+            expect(brokenInvariants(stored)).toEqual([]);
+            expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
+          }
+          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+          for (const call of calls) await call.giveBack();
+          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+          const [offered] = (await on.stored(resource)).sets.offers;
+          expect(offered).toBeUndefined();
+          const all = new Requester(
+            serverOf(0),
+            resource,
+            service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
+          );
+          is('granted', await all.try());
+        },
+        { runs: 60, timeLimitMs: TIME_LIMIT_MS },
+      );
+    },
+  );
+});
+
+describe('a list after random commands of two servers', () => {
+  let on: LeaseFixture;
+  let servers: TestServer[];
+  const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6, unit: 'grapheme' }), {
+    minLength: 2,
+    maxLength: 2,
+  });
+  /** All resources of all histories. */
+  const arenas: Arena[] = [];
+  beforeAll(async () => {
+    on = await LeaseFixture.open({ frozenClock: true });
+    servers = [await on.server('s1'), await on.server('s2')];
+  });
+  afterAll(() => on.close());
+
+  async function newArena(service: 'lock' | 'semaphore', suffix: string): Promise<Arena> {
+    const resource = { service, name: `${on.resource().name} ${suffix}` };
+    return {
+      resource,
+      limit: service === 'semaphore' ? 5 : undefined,
+      model: new LeaseModel(),
+      slots: Array.from({ length: SLOTS }, () => []),
+      stored: await on.stored(resource),
+    };
+  }
+
+  /** Ends what is due, in the store and in the model. */
+  async function comesToRest(arena: Arena): Promise<void> {
+    const server = servers[0] as TestServer;
+    const world = { fixture: on, servers, arenas, log: [] };
+    await compare(
+      world,
+      arena,
+      server,
+      () => server.store.touch(arena.resource, []),
+      (model, now) => model.touch(server.id, now, []),
+    );
+  }
+
+  function isInUse({ resource, model }: Arena): boolean {
+    const { limit, holderCount, waiterCount } = model.view(resource.name);
+    return resource.service === 'semaphore' ? limit !== undefined : holderCount + waiterCount > 0;
+  }
+
+  it('has exactly the names that are in use in a simple model', async () => {
+    await assertWithinTime(
+      fc.tuple(names, fc.commands(randomSteps, { maxCommands: 40, size: 'max' })),
+      async ([[first, second], steps]) => {
+        const own = [await newArena('lock', first as string), await newArena('semaphore', second as string)];
+        const world = { fixture: on, servers, arenas: own, log: [] };
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+        for (const arena of own) {
+          await comesToRest(arena);
+          const { service, name } = arena.resource;
+          const views = await allListed((servers[1] as TestServer).store, service, { namePrefix: name });
+          expect(sortedNames(views)).toEqual(isInUse(arena) ? [name] : []);
+          expect(arena.stored).toEqual({
+            ...(await on.stored(arena.resource)),
+            numbers: arena.stored.numbers,
+          });
+        }
+        arenas.push(...own);
+      },
+      { runs: 300, timeLimitMs: 10_000 },
+    );
+    for (const service of ['lock', 'semaphore'] as const) {
+      const views = await allListed((servers[0] as TestServer).store, service, { pageSize: 3 });
+      const inUse = arenas.filter((arena) => arena.resource.service === service && isInUse(arena));
+      expect(sortedNames(views)).toEqual(sortedNames(inUse.map(({ resource }) => resource)));
+    }
+  }, 100_000);
+});
+
+describe('after random commands of two servers with watches', () => {
+  let on: LeaseFixture;
+  let servers: TestServer[];
+  beforeAll(async () => {
+    on = await LeaseFixture.open({ frozenClock: true });
+    servers = [await on.server('s1'), await on.server('s2')];
+  });
+  afterAll(() => on.close());
+
+  async function newArena(service: 'lock' | 'semaphore'): Promise<Arena> {
+    const resource = on.resource(service);
+    return {
+      resource,
+      limit: service === 'semaphore' ? 5 : undefined,
+      model: new LeaseModel(),
+      slots: Array.from({ length: SLOTS }, () => []),
+      stored: await on.stored(resource),
+    };
+  }
+
+  it('each change that a watch shows is told, and the answers are the same as without watches', async () => {
+    await assertWithinTime(
+      fc.commands(randomSteps, { maxCommands: 60, size: 'max' }),
+      async (steps) => {
+        const arenas = [await newArena('lock'), await newArena('semaphore')];
+        const world = { fixture: on, servers, arenas, log: [], checksWatches: true };
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+      },
+      { runs: 1000, timeLimitMs: 8000 },
+    );
+  }, 100_000);
+});

@@ -1,7 +1,0 @@
-import { RedisProcess } from '../../support/processes/redis-process';
-import { storeBehaviour } from './store-behaviour';
-
-storeBehaviour('a single Redis', async () => {
-  const redis = await RedisProcess.start();
-  return { url: redis.url, masters: [redis], close: () => redis.close() };
-});

@@ -1,3 +1,0 @@
-import { testRandomHistories } from '../support/autocomplete/dictionary-history';
-
-testRandomHistories(120, 600_000);

@@ -1,4 +1,0 @@
-import { testRandomHistories } from '../support/autocomplete/dictionary-history';
-
-// dictionary-properties.slow.test.ts runs more histories.
-testRandomHistories(25);
