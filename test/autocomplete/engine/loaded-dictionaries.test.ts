@@ -1,13 +1,16 @@
-import { systemClock } from '../../../src/base/clock';
-import { CopySearch } from '../../../src/autocomplete/loaded/search';
-import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
 import { LayerBuilds } from '../../../src/autocomplete/loaded/builds';
+import { IndexMemory } from '../../../src/autocomplete/loaded/index-memory';
 import { LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
-import type { Entry, MatchKind } from '../../../src/autocomplete/suggestion';
+import { LoadedDictionary } from '../../../src/autocomplete/loaded/loaded-dictionary';
+import { CopySearch } from '../../../src/autocomplete/loaded/search';
+import { IndexThread } from '../../../src/autocomplete/loaded/thread-calls';
 import { unpackRecord } from '../../../src/autocomplete/record';
-import { eventually } from '../../support/eventually';
-import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
+import type { Entry, MatchKind } from '../../../src/autocomplete/suggestion';
+import { systemClock } from '../../../src/base/clock';
+import { Slices } from '../../../src/flow/turns';
 import { TestIndexThread } from '../../support/autocomplete/index-view';
+import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
+import { eventually } from '../../support/eventually';
 
 const MIB = 2 ** 20;
 const NAME = 'people';
@@ -277,4 +280,76 @@ test('builds again in a new thread if the thread of a build ends', async () => {
   await expect(ask('')).rejects.toMatchObject({ reason: 'DICTIONARY_LOADING' });
   expect(indexes.stateOf(NAME).loadState).toBe('failed');
   expect(await ask('')).toEqual(['1 prefix 0']);
+});
+
+test('loads a small dictionary by one read of the primary', async () => {
+  const store = storeOf(entry('1', 'Anna'), entry('22', 'Bob'));
+  store.select('1', 3);
+  store.bucketsAtStart = 4;
+  open(store);
+  expect(await ask('')).toEqual(['1 prefix 3', '22 prefix 0']);
+  expect(store.commands).toEqual(['startLoad']);
+  store.put(entry('3', 'Carl', 1));
+  expect(await ask('')).toEqual(['1 prefix 3', '3 prefix 1', '22 prefix 0']);
+});
+
+test('builds a very small dictionary without another thread', async () => {
+  const calls = jest.spyOn(IndexThread.prototype, 'call');
+  const store = storeOf(...Array.from({ length: 1000 }, (_, n) => entry(`${n}`, `name ${n}`)));
+  store.bucketsAtStart = 4;
+  open(store);
+  expect((await ask('name 999'))[0]).toBe('999 exact 0');
+  expect(calls).not.toHaveBeenCalled();
+  calls.mockRestore();
+});
+
+test('reads the latest writes at the primary after a load by a replica', async () => {
+  const store = storeOf(entry('1', 'Anna'));
+  store.bucketsAtStart = 4;
+  store.source = 'replica';
+  open(store);
+  store.before = (command) => {
+    if (command === 'writesAfter') store.put(entry('2', 'Bob'));
+  };
+  expect(await ask('')).toEqual(['1 prefix 0', '2 prefix 0']);
+  expect(store.commands).toEqual(['startLoad', 'writesAfter']);
+});
+
+test('reads the remaining buckets after the first buckets', async () => {
+  const store = storeOf(entry('1', 'Anna'), entry('22', 'Bob'), entry('333', 'Carl'));
+  store.bucketsAtStart = 2;
+  open(store);
+  expect(await ask('')).toEqual(['1 prefix 0', '22 prefix 0', '333 prefix 0']);
+  expect(store.commands).toEqual(['startLoad', 'readBuckets', 'readBuckets', 'writesAfter']);
+});
+
+test('searches no copy that was evicted just before the search', async () => {
+  const store = storeOf(entry('1', 'Anna'));
+  open(store);
+  const unload = jest.spyOn(LoadedDictionary.prototype, 'checkedCopy').mockImplementationOnce(async function (
+    this: LoadedDictionary,
+    patience,
+  ) {
+    const copy = await this.checkedCopy(patience);
+    this.unload();
+    return copy;
+  });
+  expect(await ask('')).toEqual(['1 prefix 0']);
+  expect(store.commands.filter((command) => command === 'startLoad')).toHaveLength(2);
+  unload.mockRestore();
+});
+
+test('adds many small writes to the first layer in slices', async () => {
+  const store = storeOf(entry('first', 'zero'));
+  store.writesPerRead = 1000;
+  open(store);
+  await ask('');
+  const isOver = jest.spyOn(Slices.prototype, 'isOver', 'get').mockReturnValue(true);
+  const pause = jest.spyOn(Slices.prototype, 'pause');
+  store.put(...Array.from({ length: 500 }, (_, n) => entry(`id ${n}`, `name ${n}`)));
+  expect(await ask('name 499')).toContain('id 499 exact 0');
+  // Each entry is found in older layers, and then added to the first layer.
+  expect(pause.mock.calls.length).toBeGreaterThanOrEqual(1000);
+  isOver.mockRestore();
+  pause.mockRestore();
 });

@@ -3,19 +3,28 @@ import type { EntryChange, Head } from '../../../src/autocomplete/entry-store';
 import { pack } from '../../../src/autocomplete/redis/packing';
 import { StoreFailure } from '../../../src/base/errors';
 import type { RedisConnection } from '../../../src/redis/connection';
-import { connect, type Content, EntriesFixture, IN_TIME, loadedContent, PROFILE, stored, storedMany, storeOf } from '../../support/autocomplete/entries-fixture';
-import { describeEntriesProperties } from '../../support/autocomplete/entries-history';
+import {
+  connect,
+  type Content,
+  EntriesFixture,
+  IN_TIME,
+  loadedContent,
+  PROFILE,
+  stored,
+  storedMany,
+  storeOf,
+} from '../../support/autocomplete/entries-fixture';
 import { eventually } from '../../support/eventually';
 import { serverUrl } from '../../support/processes/redis-process';
 import { type RedisCommand, TcpProxy } from '../../support/proxy/tcp-proxy';
 import { between, seeded } from '../../support/random';
 import { failureOf } from '../../support/reply-kinds';
 
-  let fixture: EntriesFixture;
-  beforeAll(async () => {
-    fixture = await EntriesFixture.open();
-  });
-  afterAll(() => fixture.close());
+let fixture: EntriesFixture;
+beforeAll(async () => {
+  fixture = await EntriesFixture.open();
+});
+afterAll(() => fixture.close());
 
 const contentOf = (entries: ReturnType<typeof storedMany>): Content =>
   Object.fromEntries(
@@ -25,7 +34,6 @@ const contentOf = (entries: ReturnType<typeof storedMany>): Content =>
   );
 
 describe('the store of entries', () => {
-
   it('loads what was put, deleted and selected', async () => {
     const { store } = fixture;
     const name = await fixture.dictionary([stored('a', 'first'), stored('b')]);
@@ -325,7 +333,6 @@ const ROUNDS = 25;
 const ID_COUNT = 60;
 
 describe('two stores that write at the same time', () => {
-
   it('make one history: its writes give the content of the buckets and every answer', async () => {
     const name = await fixture.dictionary();
     const start = await fixture.head(name);
@@ -380,5 +387,3 @@ describe('two stores that write at the same time', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 });
-
-describeEntriesProperties({ runs: 100, timeLimitMs: 8000 });

@@ -1,7 +1,17 @@
+import { getEventListeners } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Metadata, status } from '@grpc/grpc-js';
-import { deadline, duration, holdfastError } from '../../../clients/typescript';
+import { deadline, duration, holdfastError, InvalidRequestError } from '../../../clients/typescript';
+import { checkedSignal, either, onAbort } from '../../../clients/typescript/calls/abort';
+import { SuspendAwareClock } from '../../../clients/typescript/clock';
+import { channelCredentials, type TlsOptions } from '../../../clients/typescript/connection/tls';
 import { durationToMs } from '../../../clients/typescript/duration';
+import { NUMBERS } from '../../../clients/typescript/numbers';
 import { encodeStatusDetails } from '../../../src/rpc/call-errors';
+import { Authority, type Issued } from '../../support/certificates';
+import { ROOT } from '../../support/root';
+import { scratchFolder } from '../../support/scratch-folder';
 
 describe('duration()', () => {
   test.each([
@@ -103,5 +113,196 @@ describe('holdfastError()', () => {
     ['a text', 'CONTENDED'],
   ])('returns undefined for %s', (_title, error) => {
     expect(holdfastError(error)).toBeUndefined();
+  });
+});
+
+describe('an abort', () => {
+  const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
+
+  test('a signal has one listener for all waits, and none after them', () => {
+    const { signal } = new AbortController();
+    const removals = Array.from({ length: 1000 }, () => onAbort(signal, () => undefined));
+    expect(listenersOf(signal)).toBe(1);
+    removals.forEach((remove) => remove());
+    expect(listenersOf(signal)).toBe(0);
+  });
+
+  test('an abort calls each function once, and no function that was removed', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls: string[] = [];
+    const same = () => void calls.push('same');
+    onAbort(signal, same);
+    onAbort(signal, same);
+    const remove = onAbort(signal, () => void calls.push('removed'));
+    onAbort(signal, () => void calls.push('last'));
+    remove();
+    controller.abort();
+    onAbort(signal, () => void calls.push('after'));
+    expect(calls).toEqual(['same', 'same', 'last', 'after']);
+  });
+
+  test('a signal that has aborted keeps no function, and calls none that an earlier one has removed', () => {
+    const controller = new AbortController();
+    const calls: string[] = [];
+    onAbort(controller.signal, () => {
+      calls.push('first');
+      remove();
+    });
+    const remove = onAbort(controller.signal, () => void calls.push('removed'));
+    controller.abort();
+    controller.signal.dispatchEvent(new Event('abort'));
+    expect(calls).toEqual(['first']);
+  });
+
+  test('a second removal does not remove a later function', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const remove = onAbort(signal, () => undefined);
+    remove();
+    const later = jest.fn();
+    onAbort(signal, later);
+    remove();
+    onAbort(signal, later);
+    expect(listenersOf(signal)).toBe(1);
+    controller.abort();
+    expect(later).toHaveBeenCalledTimes(2);
+  });
+
+  test('a value that is no AbortSignal is refused, and the error names the option', () => {
+    for (const value of [null, 'now', 5, {}, new AbortController(), Symbol('stop')]) {
+      const signal = value as AbortSignal;
+      expect(() => checkedSignal(signal)).toThrow(InvalidRequestError);
+      expect(() => either(signal, new AbortController().signal)).toThrow('signal must be an AbortSignal');
+    }
+  });
+});
+
+function clocks() {
+  const times = { monotonic: 1000, sinceBoot: 500_000 };
+  const clock = new SuspendAwareClock(
+    () => times.monotonic,
+    () => times.sinceBoot,
+  );
+  return { times, clock };
+}
+
+describe('the clock of the client', () => {
+  test('is the monotonic clock while the machine runs', () => {
+    const { times, clock } = clocks();
+    times.monotonic += 5000;
+    times.sinceBoot += 5000;
+    expect(clock.now()).toBe(6000);
+  });
+
+  test('counts the time of a suspend once', () => {
+    const { times, clock } = clocks();
+    times.monotonic += 20;
+    times.sinceBoot += 60_020;
+    expect(clock.now()).toBe(61_020);
+    times.monotonic += 100;
+    times.sinceBoot += 100;
+    expect(clock.now()).toBe(61_120);
+  });
+
+  test('counts a suspend that ended just now for a caller that wants to rely on a lease', () => {
+    const { times, clock } = clocks();
+    times.monotonic += 20;
+    times.sinceBoot += 20;
+    clock.now();
+    times.monotonic += 1;
+    times.sinceBoot += 60_001;
+    expect(clock.exactNow()).toBe(61_021);
+    expect(clock.now()).toBe(61_021);
+  });
+
+  test('counts several suspends', () => {
+    const { times, clock } = clocks();
+    for (let round = 0; round < 3; round++) {
+      times.monotonic += 1000;
+      times.sinceBoot += 11_000;
+      clock.now();
+    }
+    expect(clock.now()).toBe(1000 + 33_000);
+  });
+
+  test('never goes back, and takes the resolution of the uptime for no suspend', () => {
+    const { times, clock } = clocks();
+    let before = clock.now();
+    for (let step = 0; step < 100; step++) {
+      times.monotonic += 15;
+      times.sinceBoot += step % 2 === 0 ? 50 : -20;
+      const now = clock.now();
+      expect(now).toBeGreaterThanOrEqual(before);
+      before = now;
+    }
+    expect(before).toBe(times.monotonic);
+  });
+
+  test('is the monotonic clock where the platform has no clock that counts a suspend', () => {
+    expect(new SuspendAwareClock(() => 7, undefined).now()).toBe(7);
+  });
+});
+
+describe('shared numbers', () => {
+  const shared: unknown = JSON.parse(readFileSync(join(ROOT, 'clients', 'numbers.json'), 'utf8'));
+
+  /** The keys as the shared file spells them. */
+  function withSharedKeys(value: unknown): unknown {
+    if (Array.isArray(value) || typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [
+        key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        withSharedKeys(inner),
+      ]),
+    );
+  }
+
+  test('the numbers of the TypeScript client are those of all clients', () => {
+    expect(withSharedKeys(NUMBERS)).toEqual(shared);
+  });
+});
+
+describe('certificates of a client', () => {
+  let folder: string;
+  let wrong: string;
+  let issued: Issued;
+
+  beforeAll(() => {
+    folder = scratchFolder();
+    wrong = join(folder, 'wrong.pem');
+    writeFileSync(wrong, 'neither a certificate nor a key');
+    issued = new Authority(folder).issueForServer();
+  });
+
+  const read = (tls: TlsOptions) => () => channelCredentials(tls);
+
+  test('a certificate and its key are read', () => {
+    expect(read({ ca: issued.cert, cert: issued.cert, key: issued.key })).not.toThrow();
+  });
+
+  test('bytes of any kind are read', () => {
+    const [ca, cert, key] = [issued.cert, issued.cert, issued.key].map((path) =>
+      Uint8Array.from(readFileSync(path)),
+    );
+    expect(read({ ca, cert, key })).not.toThrow();
+  });
+
+  test('the error names the file that has no certificate or no key', () => {
+    const { cert, key } = issued;
+    expect(read({ ca: wrong })).toThrow(`${wrong} has no certificate in PEM`);
+    expect(read({ cert: wrong, key })).toThrow(`${wrong} has no certificate in PEM`);
+    expect(read({ cert, key: wrong })).toThrow(`${wrong} has no private key in PEM`);
+    expect(read({ cert, key: join(folder, 'none.key') })).toThrow('none.key');
+  });
+
+  test('the error does not show a key that was given as a text', () => {
+    const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
+    expect(read({ cert: issued.cert, key })).toThrow('the given text has no private key in PEM');
+    // A secret of Kubernetes is in base64, and looks like a long path.
+    const encoded = Buffer.from(key.repeat(5)).toString('base64');
+    expect(read({ cert: issued.cert, key: encoded })).toThrow(
+      'the given text is no PEM, and no file (ENAMETOOLONG)',
+    );
   });
 });

@@ -1,7 +1,10 @@
-import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
+import { TimerQueue } from '../../../src/flow/timer-queue';
+import type { LeaseStore, LeaseWanted, WithdrawCommand } from '../../../src/leases/lease-store';
+import { Withdrawals } from '../../../src/leases/withdrawals';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
-import { settled } from '../../support/manual-clock';
+import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
+import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
+import { ManualClock, settled } from '../../support/manual-clock';
 
 const OTHER = ALICE.replace('a11c', 'b0b0');
 
@@ -208,5 +211,140 @@ describe('a draining server', () => {
     expect(wait.outcome).toBe('OUTCOME_UNKNOWN');
     expect(stream.outcome).toBe('DRAINING');
     expect(drained).toBe(true);
+  });
+});
+
+const HELLO = { service: 'lock', name: 'hello' } as const;
+
+/** During a quarantine the store refuses every command that could grant, because leases may be forgotten. */
+describe('during a quarantine of the store', () => {
+  let on: EngineFixture;
+  beforeEach(() => {
+    on = EngineFixture.onFakeStore();
+  });
+
+  it('an acquire ends with QUARANTINED and the remaining time, and gives nothing back', async () => {
+    const pending = on.acquire();
+    await (await on.store.next('acquire')).fail('no', 'quarantined', 61_000);
+    expect(pending.outcome).toBe('QUARANTINED');
+    expect(pending.failure.details.retryAfterMs).toBe(61_000);
+    expect(pending.failure.message).toMatch(/lock "hello" are paused for 61 s more/);
+    expect(on.store.count('withdraw')).toBe(0);
+    on.expectRest();
+  });
+
+  it('an acquire that may have been carried out ends with OUTCOME_UNKNOWN, and a possible grant is given back', async () => {
+    const pending = on.acquire();
+    await (await on.store.next('acquire')).fail('unknown', 'quarantined', 61_000);
+    expect(pending.outcome).toBe('OUTCOME_UNKNOWN');
+    await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
+    on.expectRest();
+  });
+
+  it('a waiting call is touched every second, and is granted after the quarantine', async () => {
+    const pending = on.acquire();
+    await answerWaiting(on);
+    on.store.listener?.recheck(HELLO, ALICE);
+    await (await on.store.next('claim')).fail('no', 'quarantined', 10_000);
+    for (let second = 0; second < 3; second += 1) {
+      await on.clock.advance(1000);
+      await (await on.store.next('touch')).fail('no', 'quarantined', 10_000);
+    }
+    expect(pending.outcome).toBe('waiting');
+    // The engine retries touches only, because a claim of each waiter would be too many commands.
+    expect(on.store.count('claim')).toBe(1);
+    expect(on.store.count('touch')).toBe(3);
+    await on.clock.advance(1000);
+    await (await on.store.next('touch')).answer({ snapshot: EMPTY_SNAPSHOT, waiters: ['recheck'] });
+    const claim = await on.store.next('claim');
+    await claim.answer(grantedAt(claim.at));
+    expect(pending.outcome).toBe('OK');
+    on.expectRest();
+  });
+
+  it('a wait that times out ends with QUARANTINED', async () => {
+    const pending = on.acquire({ waitTimeoutMs: 500 });
+    await answerWaiting(on);
+    await on.clock.advance(500);
+    await (await on.store.next('withdraw')).fail('no', 'quarantined', 10_000);
+    expect(pending.outcome).toBe('QUARANTINED');
+    on.expectRest();
+  });
+
+  it('a wait ends with DRAINING if the server drains', async () => {
+    const pending = on.acquire();
+    await answerWaiting(on);
+    const drained = on.permits.drain();
+    await (await on.store.next('withdraw')).fail('no', 'quarantined', 10_000);
+    await drained;
+    expect(pending.outcome).toBe('DRAINING');
+    on.expectRest();
+  });
+
+  it('a waiting stream ends with REATTACH at its age limit', async () => {
+    const young = EngineFixture.onFakeStore({ maxStreamAgeMs: 5000 });
+    const pending = young.hold();
+    await answerWaiting(young);
+    for (let second = 1; second < 5; second += 1) {
+      await young.clock.advance(1000);
+      await (await young.store.next('touch')).fail('no', 'quarantined', 10_000);
+    }
+    await young.clock.advance(1000);
+    await (await young.store.next('withdraw')).fail('no', 'quarantined', 10_000);
+    expect(pending.outcome).toBe('REATTACH');
+  });
+});
+
+const PATIENCE_MS = 10_000;
+
+let sent: WithdrawCommand[];
+let withdrawals: Withdrawals;
+let clock: ManualClock;
+
+function wanted(caller: object | undefined, sendBefore?: number): LeaseWanted {
+  return {
+    requestId: 'r',
+    attach: 'a',
+    clientRequestId: 'c',
+    ttlMs: 1000,
+    caller,
+    sendBefore,
+  } as LeaseWanted;
+}
+
+describe('a withdrawal', () => {
+  beforeEach(() => {
+    sent = [];
+    clock = new ManualClock(1000);
+    const withdraw = (_: unknown, command: WithdrawCommand) => {
+      sent.push(command);
+      return Promise.resolve({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '1' } as const);
+    };
+    const store = { withdraw } as unknown as LeaseStore;
+    withdrawals = new Withdrawals(store, clock, new TimerQueue(clock), () => undefined);
+  });
+  afterEach(() => withdrawals.close());
+
+  test('waits in one queue with the other withdrawals of its connection, and apart from the renewals of its connection', async () => {
+    const [alice, bob] = [{}, {}];
+    await withdrawals.leaveQueue(HELLO, wanted(alice));
+    await withdrawals.returnGrant(HELLO, wanted(alice), 5n);
+    await withdrawals.leaveQueue(HELLO, wanted(bob));
+    const [first, second, ofBob] = sent.map(({ caller }) => caller);
+    expect(first).toBe(second);
+    expect(new Set([first, ofBob, alice, bob, undefined]).size).toBe(5);
+  });
+
+  test('waits up to ten seconds for its turn, and never past the deadline of its call', async () => {
+    await withdrawals.leaveQueue(HELLO, wanted({}));
+    await withdrawals.leaveQueue(HELLO, wanted({}, clock.now() + 3000));
+    expect(sent.map(({ patientUntil }) => patientUntil)).toEqual([1000 + PATIENCE_MS, 1000 + 3000]);
+  });
+
+  test('in the background waits in one queue with all give-backs of this server', async () => {
+    withdrawals.giveBackLater(HELLO, wanted({}));
+    withdrawals.giveBackLater(HELLO, wanted({}));
+    await clock.advance(0);
+    expect(sent.map(({ caller }) => caller)).toEqual([withdrawals, withdrawals]);
   });
 });

@@ -12,11 +12,10 @@ import { allListed, sortedNames } from '../../support/leases/lease-views';
 import { is } from '../../support/reply-kinds';
 import { assertWithinTime } from '../../support/timed-property';
 
-describeLeaseProperties(4000);
+describeLeaseProperties();
 
 const REQUESTS = 10;
 const ROUNDS = 6;
-const TIME_LIMIT_MS = 8000;
 const LIMIT = 5;
 
 const verbs = [
@@ -92,44 +91,40 @@ describe('racing commands', () => {
   it.each(['lock', 'semaphore'] as const)(
     'keep the invariants of a %s, and leave it free after all requests have ended (chapter 25)',
     async (service) => {
-      await assertWithinTime(
-        fc.array(round, { minLength: 1, maxLength: ROUNDS }),
-        async (rounds) => {
-          const resource = on.resource(service);
-          const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
-          const secrets = calls.map(({ secret }) => secret);
-          let stored = await on.stored(resource);
-          for (const actions of rounds) {
-            await Promise.all(
-              actions.map(({ request, verb, isRetry }) => {
-                const known = calls[request] as Requester;
-                const isAcquire = verb === 'try' || verb === 'queue';
-                // A retry after a lost reply goes to the other server.
-                if (isRetry && isAcquire) calls[request] = newRequest(resource, request, known.requestId);
-                return perform(calls[request] as Requester, verb, secrets[request] as string);
-              }),
-            );
-            const before = stored;
-            stored = await on.stored(resource);
-            for (const [index, call] of calls.entries())
-              secrets[index] = stored.records[call.requestId]?.secret ?? call.secret;
-            expect(brokenInvariants(stored)).toEqual([]);
-            expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
-          }
-          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
-          for (const call of calls) await call.giveBack();
-          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
-          const [offered] = (await on.stored(resource)).sets.offers;
-          expect(offered).toBeUndefined();
-          const all = new Requester(
-            serverOf(0),
-            resource,
-            service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
+      await assertWithinTime(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {
+        const resource = on.resource(service);
+        const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
+        const secrets = calls.map(({ secret }) => secret);
+        let stored = await on.stored(resource);
+        for (const actions of rounds) {
+          await Promise.all(
+            actions.map(({ request, verb, isRetry }) => {
+              const known = calls[request] as Requester;
+              const isAcquire = verb === 'try' || verb === 'queue';
+              // A retry after a lost reply goes to the other server.
+              if (isRetry && isAcquire) calls[request] = newRequest(resource, request, known.requestId);
+              return perform(calls[request] as Requester, verb, secrets[request] as string);
+            }),
           );
-          is('granted', await all.try());
-        },
-        { runs: 60, timeLimitMs: TIME_LIMIT_MS },
-      );
+          const before = stored;
+          stored = await on.stored(resource);
+          for (const [index, call] of calls.entries())
+            secrets[index] = stored.records[call.requestId]?.secret ?? call.secret;
+          expect(brokenInvariants(stored)).toEqual([]);
+          expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
+        }
+        for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+        for (const call of calls) await call.giveBack();
+        for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+        const [offered] = (await on.stored(resource)).sets.offers;
+        expect(offered).toBeUndefined();
+        const all = new Requester(
+          serverOf(0),
+          resource,
+          service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
+        );
+        is('granted', await all.try());
+      });
     },
   );
 });
@@ -197,7 +192,6 @@ describe('a list after random commands of two servers', () => {
         }
         arenas.push(...own);
       },
-      { runs: 300, timeLimitMs: 10_000 },
     );
     for (const service of ['lock', 'semaphore'] as const) {
       const views = await allListed((servers[0] as TestServer).store, service, { pageSize: 3 });
@@ -228,14 +222,10 @@ describe('after random commands of two servers with watches', () => {
   }
 
   it('each change that a watch shows is told, and the answers are the same as without watches', async () => {
-    await assertWithinTime(
-      fc.commands(randomSteps, { maxCommands: 60, size: 'max' }),
-      async (steps) => {
-        const arenas = [await newArena('lock'), await newArena('semaphore')];
-        const world = { fixture: on, servers, arenas, log: [], checksWatches: true };
-        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
-      },
-      { runs: 1000, timeLimitMs: 8000 },
-    );
+    await assertWithinTime(fc.commands(randomSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
+      const arenas = [await newArena('lock'), await newArena('semaphore')];
+      const world = { fixture: on, servers, arenas, log: [], checksWatches: true };
+      await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+    });
   }, 100_000);
 });

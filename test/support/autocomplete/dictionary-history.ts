@@ -13,6 +13,7 @@ import {
   storedOf,
 } from './dictionary-fixture';
 import { DictionaryModel } from './dictionary-model';
+import { assertWithinTime } from '../timed-property';
 import { type Askers, type Deed, profileOf, scripts, type Step, stepOf } from './dictionary-texts';
 
 type ModelImport = ReturnType<DictionaryModel['startImport']>;
@@ -190,11 +191,11 @@ const STEPS = 40;
 /** Nearly every write makes a layer or a merge, and another thread builds nearly every layer. */
 const TINY_LAYERS: DictionaryServerOptions = { layerLimits: { firstLayerBytes: 1, mostBytesHere: 40 } };
 
-/**
- * Compares a dictionary at two servers with a simple model over random histories. `runs`: the number of histories in each
- * writing system.
- */
-export function testRandomHistories(runs: number, timeoutMs?: number): void {
+/** One of twenty variants: the writing systems, each with two sizes of layers. */
+const SHARE = 1 / 4;
+
+/** Compares a dictionary at two servers with a simple model over random histories. */
+export function testRandomHistories(): void {
   describe.each([
     ['layers of the usual size', {}],
     ['tiny layers', TINY_LAYERS],
@@ -209,16 +210,17 @@ export function testRandomHistories(runs: number, timeoutMs?: number): void {
       'gives the same answers as the model and is consistent, with texts in %s',
       async (script) => {
         const steps = fc.array(stepOf(script), { minLength: 1, maxLength: STEPS, size: 'max' });
-        await fc.assert(
-          fc.asyncProperty(profileOf, steps, async (profile, history) => {
+        const histories = fc.tuple(profileOf, steps);
+        await assertWithinTime(
+          histories,
+          async ([profile, history]) => {
             const world = await DictionaryHistory.begin(fixture, profile);
             for (const step of history) await world.step(step);
             await world.end();
-          }),
-          { numRuns: runs },
+          },
+          { share: SHARE },
         );
       },
-      timeoutMs,
     );
 
     it('has no defect outside of calls', () => {

@@ -5,7 +5,7 @@ import { script, type Script } from '../../../src/redis/commands';
 import { EntriesFixture, loadedContent, PROFILE, storedMany, storeOf } from './entries-fixture';
 import { EntriesModel } from './entries-model';
 import { type Fault, Stopped, UnreliableCommands } from '../redis-commands';
-import { assertWithinTime, type PropertyLimits } from '../timed-property';
+import { assertWithinTime } from '../timed-property';
 
 const sizes = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 5 }) },
@@ -288,7 +288,7 @@ const MOST_AGE_MS = 20_000;
 const CHUNK = 100;
 
 /** Compares the store of entries with a simple model over random histories of two servers with faults. */
-export function describeEntriesProperties(limits: PropertyLimits): void {
+export function describeEntriesProperties(): void {
   describe('a dictionary of entries after random steps of two servers with faults', () => {
     let fixture: EntriesFixture;
     beforeAll(async () => {
@@ -300,16 +300,12 @@ export function describeEntriesProperties(limits: PropertyLimits): void {
       ['the usual feed', false],
       ['a feed of 20 kB, so that writers let imports follow', true],
     ])('equals the model, leaves no key, and has exact counts, with %s', async (_, hasSmallFeed) => {
-      await assertWithinTime(
-        stepsOf,
-        async (steps) => {
-          const history = new EntriesHistory(fixture, fixture.name(), hasSmallFeed);
-          await fixture.store.create(history.name, PROFILE);
-          for (const step of steps) await history.step(step);
-          await history.end();
-        },
-        limits,
-      );
+      await assertWithinTime(stepsOf, async (steps) => {
+        const history = new EntriesHistory(fixture, fixture.name(), hasSmallFeed);
+        await fixture.store.create(history.name, PROFILE);
+        for (const step of steps) await history.step(step);
+        await history.end();
+      });
     });
   });
 }
