@@ -1,7 +1,26 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Service } from '../../src/leases/lease';
-import { absentKey, BUCKET_COUNT, bucketOf, bucketsBySlot, dictionaryNamesKey, entriesKey, EPOCH_AT, epochKey, leaseKeys, markKey, ownedNamesKey, recentsKey, recentsRemovalKey, resourceOfStateKey, slotOfBucket, slotOfKey, wakeChannel } from '../../src/redis/buckets';
+import {
+  absentKey,
+  BUCKET_COUNT,
+  bucketOf,
+  bucketsBySlot,
+  EPOCH_AT,
+  epochKey,
+  markKey,
+  slotOfBucket,
+  slotOfKey,
+  wakeChannel,
+} from '../../src/redis/buckets';
+import {
+  dictionaryNamesKey,
+  entriesKey,
+  ownedNamesKey,
+  recentsKey,
+  recentsRemovalKey,
+} from '../../src/autocomplete/redis/entry-keys';
+import { leaseKeys, resourceOfStateKey } from '../../src/leases/redis/lease-keys';
 import { freePort } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/base/clock';
 import type { Resource } from '../../src/leases/lease';
-import { readHint } from '../../src/leases/redis/redis-lease-store';
+import { readHint } from '../../src/leases/redis/lease-keys';
 import { bucketOf, wakeChannel } from '../../src/redis/buckets';
 import { OccasionalConnection } from '../../src/redis/redis-client';
 import { RedisPassword } from '../../src/redis/redis-password';

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import type { Profile } from '../../src/autocomplete/suggestion';
 import { systemClock } from '../../src/base/clock';
 import type { Resource } from '../../src/leases/lease';
-import { dictionaryNamesKey, entriesKey, epochKey, ownedNamesKey } from '../../src/redis/buckets';
+import { epochKey } from '../../src/redis/buckets';
+import { dictionaryNamesKey, entriesKey, ownedNamesKey } from '../../src/autocomplete/redis/entry-keys';
 import { RedisConnection } from '../../src/redis/connection';
 import type { AnsweringNode } from '../../src/redis/node/confirmations';
 import type { Store } from '../../src/redis/topology/open';
@@ -189,251 +190,254 @@ describe('the confirmation of a change by a replica', () => {
 });
 
 describe('an acknowledged setting', () => {
-const PROFILE: Profile = { accents: 'dropped', typos: true };
-/** Longer than each test on a busy machine: a call that should end earlier would not end. */
-const LONG_TIMEOUT_MS = 60_000;
-const IMPORT = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
+  const PROFILE: Profile = { accents: 'dropped', typos: true };
+  /** Longer than each test on a busy machine: a call that should end earlier would not end. */
+  const LONG_TIMEOUT_MS = 60_000;
+  const IMPORT = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
 
-const semaphore = (name: string): Resource => ({ service: 'semaphore', name });
+  const semaphore = (name: string): Resource => ({ service: 'semaphore', name });
 
-function setLimit({ permits }: Store, name: string, limit: number) {
-  return permits.setLimit(semaphore(name), { limit, expectedLimit: undefined });
-}
+  function setLimit({ permits }: Store, name: string, limit: number) {
+    return permits.setLimit(semaphore(name), { limit, expectedLimit: undefined });
+  }
 
-/** The limit that a Redis has for the semaphore. */
-async function limitAt(redis: RedisProcess, name: string): Promise<number | undefined> {
-  const limit = await redis.command('GET', keyOf('test', semaphore(name), 'limit'));
-  return limit === null ? undefined : Number(limit);
-}
+  /** The limit that a Redis has for the semaphore. */
+  async function limitAt(redis: RedisProcess, name: string): Promise<number | undefined> {
+    const limit = await redis.command('GET', keyOf('test', semaphore(name), 'limit'));
+    return limit === null ? undefined : Number(limit);
+  }
 
-const liveGenerationAt = (redis: RedisProcess, name: string) =>
-  redis.command('HGET', entriesKey('test', name), 'live');
+  const liveGenerationAt = (redis: RedisProcess, name: string) =>
+    redis.command('HGET', entriesKey('test', name), 'live');
 
-const OWNER = 'token:owner';
+  const OWNER = 'token:owner';
 
-/** True: both lists have the name. */
-const isRegisteredAt = async (redis: RedisProcess, name: string) =>
-  (await redis.command('ZSCORE', dictionaryNamesKey('test'), name)) !== null &&
-  (await redis.command('ZSCORE', ownedNamesKey('test', OWNER), name)) !== null;
+  /** True: both lists have the name. */
+  const isRegisteredAt = async (redis: RedisProcess, name: string) =>
+    (await redis.command('ZSCORE', dictionaryNamesKey('test'), name)) !== null &&
+    (await redis.command('ZSCORE', ownedNamesKey('test', OWNER), name)) !== null;
 
-const register = async ({ entries }: Store, name: string) => {
-  await entries.register(name);
-  await entries.registerOwned(OWNER, name);
-};
+  const register = async ({ entries }: Store, name: string) => {
+    await entries.register(name);
+    await entries.registerOwned(OWNER, name);
+  };
 
-interface Setting {
-  readonly what: string;
-  /** Prepares the change. */
-  prepare(store: Store, pair: MasterAndReplica): Promise<unknown>;
-  /** The call that makes the change. May be repeated. */
-  change(store: Store): Promise<unknown>;
-  /** True if the Redis has the change. */
-  isMade(redis: RedisProcess): Promise<boolean>;
-}
+  interface Setting {
+    readonly what: string;
+    /** Prepares the change. */
+    prepare(store: Store, pair: MasterAndReplica): Promise<unknown>;
+    /** The call that makes the change. May be repeated. */
+    change(store: Store): Promise<unknown>;
+    /** True if the Redis has the change. */
+    isMade(redis: RedisProcess): Promise<boolean>;
+  }
 
-const SETTINGS: readonly Setting[] = [
-  {
-    what: 'a limit',
-    prepare: async (store) => is('set', await setLimit(store, 'gpu', 8)),
-    change: async (store) => is('set', await setLimit(store, 'gpu', 2)),
-    isMade: async (redis) => (await limitAt(redis, 'gpu')) === 2,
-  },
-  {
-    what: 'the deletion of a semaphore',
-    prepare: async (store) => is('set', await setLimit(store, 'gpu', 8)),
-    change: async ({ permits }) => is('removed', await permits.remove(semaphore('gpu'), { force: false })),
-    isMade: async (redis) => (await limitAt(redis, 'gpu')) === undefined,
-  },
-  {
-    what: 'a new dictionary',
-    prepare: (store) => register(store, 'towns'),
-    change: async ({ entries }) => is('ok', await entries.create('towns', PROFILE, OWNER)),
-    isMade: async (redis) =>
-      (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
-  },
-  {
-    what: 'the commit of an import',
-    prepare: async (store) => {
-      await register(store, 'towns');
-      is('ok', await store.entries.startImport('towns', IMPORT, PROFILE, PROFILE, OWNER));
+  const SETTINGS: readonly Setting[] = [
+    {
+      what: 'a limit',
+      prepare: async (store) => is('set', await setLimit(store, 'gpu', 8)),
+      change: async (store) => is('set', await setLimit(store, 'gpu', 2)),
+      isMade: async (redis) => (await limitAt(redis, 'gpu')) === 2,
     },
-    change: async ({ entries }) => is('ok', await entries.commitImport('towns', IMPORT, OWNER)),
-    isMade: async (redis) =>
-      (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
-  },
-  {
-    what: 'the end of a quarantine',
-    prepare: async ({ node, permits }, { master }) => {
-      await master.command('FLUSHALL');
-      // The script of this call finds no epoch, and the server pauses the grants of all names.
-      expect(
-        await failureOf(permits.setLimit(semaphore('gpu'), { limit: 1, expectedLimit: undefined })),
-      ).toMatchObject({ kind: 'quarantined' });
-      expect(node.quarantine).toBeDefined();
+    {
+      what: 'the deletion of a semaphore',
+      prepare: async (store) => is('set', await setLimit(store, 'gpu', 8)),
+      change: async ({ permits }) => is('removed', await permits.remove(semaphore('gpu'), { force: false })),
+      isMade: async (redis) => (await limitAt(redis, 'gpu')) === undefined,
     },
-    change: ({ node }) => node.endQuarantine(),
-    isMade: async (redis) => !String(await redis.command('GET', epochKey('test', 1))).includes('forgotten'),
-  },
-];
+    {
+      what: 'a new dictionary',
+      prepare: (store) => register(store, 'towns'),
+      change: async ({ entries }) => is('ok', await entries.create('towns', PROFILE, OWNER)),
+      isMade: async (redis) =>
+        (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
+    },
+    {
+      what: 'the commit of an import',
+      prepare: async (store) => {
+        await register(store, 'towns');
+        is('ok', await store.entries.startImport('towns', IMPORT, PROFILE, PROFILE, OWNER));
+      },
+      change: async ({ entries }) => is('ok', await entries.commitImport('towns', IMPORT, OWNER)),
+      isMade: async (redis) =>
+        (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
+    },
+    {
+      what: 'the end of a quarantine',
+      prepare: async ({ node, permits }, { master }) => {
+        await master.command('FLUSHALL');
+        // The script of this call finds no epoch, and the server pauses the grants of all names.
+        expect(
+          await failureOf(permits.setLimit(semaphore('gpu'), { limit: 1, expectedLimit: undefined })),
+        ).toMatchObject({ kind: 'quarantined' });
+        expect(node.quarantine).toBeDefined();
+      },
+      change: ({ node }) => node.endQuarantine(),
+      isMade: async (redis) => !String(await redis.command('GET', epochKey('test', 1))).includes('forgotten'),
+    },
+  ];
 
-describe.each(SETTINGS)('$what, over a master that asks for one replica,', ({ prepare, change, isMade }) => {
-  let pair: MasterAndReplica;
-  let store: Store;
-  beforeEach(async () => {
-    pair = await MasterAndReplica.start();
-    store = await pair.connect();
-    await prepare(store, pair);
-  });
-  afterEach(() => pair.close());
+  describe.each(SETTINGS)(
+    '$what, over a master that asks for one replica,',
+    ({ prepare, change, isMade }) => {
+      let pair: MasterAndReplica;
+      let store: Store;
+      beforeEach(async () => {
+        pair = await MasterAndReplica.start();
+        store = await pair.connect();
+        await prepare(store, pair);
+      });
+      afterEach(() => pair.close());
 
-  it('is acknowledged when the replica has the change', async () => {
-    await change(store);
-    expect(await isMade(pair.replica)).toBe(true);
-  });
+      it('is acknowledged when the replica has the change', async () => {
+        await change(store);
+        expect(await isMade(pair.replica)).toBe(true);
+      });
 
-  it('is unconfirmed while the replica lacks the change, and a repeated call acknowledges it', async () => {
-    await pair.freezeLink();
-    expect(await failureOf(change(store))).toMatchObject(UNCONFIRMED);
-    expect(await isMade(pair.master)).toBe(true);
-    expect(await isMade(pair.replica)).toBe(false);
-    // The repeated call finds the change made, and writes nothing. The replica still lacks the change.
-    expect(await failureOf(change(store))).toMatchObject(UNCONFIRMED);
-    pair.thawLink();
-    await change(store);
-    expect(await isMade(pair.replica)).toBe(true);
-  });
-});
-
-describe('a setting that was changed before', () => {
-  let pair: MasterAndReplica;
-  let store: Store;
-  beforeEach(async () => {
-    pair = await MasterAndReplica.start();
-    store = await pair.connect();
-  });
-  afterEach(() => pair.close());
-
-  it('is unconfirmed as deleted even after its tombstones are forgotten, because only the master may have the deletion', async () => {
-    is('set', await setLimit(store, 'gpu', 8));
-    const remove = () => store.permits.remove(semaphore('gpu'), { force: false });
-    is('removed', await remove());
-    await pair.master.command('DEL', ...PARTS.map((part) => keyOf('test', semaphore('gpu'), part)));
-    is('unknown-resource', await remove());
-    await pair.freezeLink();
-    expect(await failureOf(remove())).toMatchObject(UNCONFIRMED);
-  });
-
-  it('is acknowledged as a dictionary when the replica also has its name in both lists', async () => {
-    const { entries } = store;
-    // A sweeper may have removed the name since the dictionary or the import was begun.
-    is('ok', await entries.create('created', PROFILE, OWNER));
-    expect(await isRegisteredAt(pair.replica, 'created')).toBe(true);
-    is('ok', await entries.startImport('imported', IMPORT, PROFILE, PROFILE, OWNER));
-    is('ok', await entries.commitImport('imported', IMPORT, OWNER));
-    expect(await isRegisteredAt(pair.replica, 'imported')).toBe(true);
-  });
-
-  it('is not waited for if the call changes nothing and reports another state', async () => {
-    is('set', await setLimit(store, 'gpu', 8));
-    is('ok', await store.entries.create('towns', PROFILE, ''));
-    await pair.freezeLink();
-    is('limit-mismatch', await store.permits.setLimit(semaphore('gpu'), { limit: 2, expectedLimit: 3 }));
-    is('unknown-resource', await store.permits.setLimit(semaphore('cpu'), { limit: 2, expectedLimit: 3 }));
-    is('other-profile', await store.entries.create('towns', { ...PROFILE, typos: false }, ''));
-    is('lost', await store.entries.commitImport('towns', IMPORT, ''));
-  });
-});
-
-describe('a limit', () => {
-  let pair: MasterAndReplica;
-  afterEach(() => pair.close());
-
-  it('is unconfirmed before a failover that undoes it', async () => {
-    pair = await MasterAndReplica.start();
-    const store = await pair.connect();
-    is('set', await setLimit(store, 'gpu', 8));
-    await pair.freezeLink();
-    expect(await failureOf(setLimit(store, 'gpu', 2))).toMatchObject(UNCONFIRMED);
-    await pair.failOver();
-    expect(await limitAt(pair.replica, 'gpu')).toBe(8);
-  });
-
-  it('is acknowledged without a second connection if the master asks for no replica', async () => {
-    pair = await MasterAndReplica.start({ minReplicas: 0 });
-    const store = await pair.connect();
-    const before = pair.front.connectionCount;
-    await pair.freezeLink();
-    is('set', await setLimit(store, 'gpu', 2));
-    expect(pair.front.connectionCount).toBe(before);
-    expect(pair.front.commandCount('WAIT')).toBe(0);
-  });
-
-  it('waits for one replica if the settings of Redis cannot be read and Redis has replicas', async () => {
-    pair = await MasterAndReplica.start({ minReplicas: 0 });
-    await pair.master.command('ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-config');
-    const store = await pair.connect({ url: `redis://app:pw@${pair.front.address}` });
-    is('set', await setLimit(store, 'gpu', 8));
-    await pair.freezeLink();
-    expect(await failureOf(setLimit(store, 'gpu', 2))).toMatchObject(UNCONFIRMED);
-  });
-
-  it('is unconfirmed if the user may not run WAIT, and a warning says so until the user may', async () => {
-    pair = await MasterAndReplica.start();
-    await pair.master.command('ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-wait');
-    const store = await pair.connect({
-      url: `redis://app:pw@${pair.front.address}`,
-      commandTimeoutMs: LONG_TIMEOUT_MS,
-    });
-    const warnings = () => store.node.warnings.filter((text) => text.includes('may not run WAIT'));
-    expect(warnings()).toEqual([]);
-    expect(await failureOf(setLimit(store, 'gpu', 2))).toMatchObject(UNCONFIRMED);
-    expect(warnings()).toHaveLength(1);
-    await pair.master.command('ACL', 'SETUSER', 'app', '+wait');
-    is('set', await setLimit(store, 'gpu', 2));
-    expect(warnings()).toEqual([]);
-  });
-
-  it('is acknowledged while the memory of Redis is full', async () => {
-    pair = await MasterAndReplica.start();
-    const store = await pair.connect();
-    is('set', await setLimit(store, 'gpu', 8));
-    await pair.master.command('CONFIG', 'SET', 'maxmemory', '1mb');
-    is('set', await setLimit(store, 'gpu', 2));
-  });
-
-  it('that was acknowledged is always at the replica, with any faults of the link and of connections', async () => {
-    pair = await MasterAndReplica.start();
-    const store = await pair.connect({ commandTimeoutMs: 400 });
-    const step = fc.constantFrom('freeze', 'thaw', 'cut connections', 'set', 'set', 'set again');
-    let limit = 0;
-    let acknowledgedCount = 0;
-    const take: Record<string, () => Promise<void> | void> = {
-      freeze: () => pair.freezeLink(),
-      thaw: () => pair.thawLink(),
-      'cut connections': () => pair.front.cutAll(),
-      set: () => set((limit += 1)),
-      'set again': () => set(limit),
-    };
-    const set = async (wanted: number): Promise<void> => {
-      const failure = await setLimit(store, 'gpu', wanted).then(
-        () => undefined,
-        (error: unknown) => failureOf(Promise.reject(error as Error)),
-      );
-      if (failure) return;
-      acknowledgedCount += 1;
-      expect(await limitAt(pair.replica, 'gpu')).toBe(wanted);
-    };
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
+      it('is unconfirmed while the replica lacks the change, and a repeated call acknowledges it', async () => {
+        await pair.freezeLink();
+        expect(await failureOf(change(store))).toMatchObject(UNCONFIRMED);
+        expect(await isMade(pair.master)).toBe(true);
+        expect(await isMade(pair.replica)).toBe(false);
+        // The repeated call finds the change made, and writes nothing. The replica still lacks the change.
+        expect(await failureOf(change(store))).toMatchObject(UNCONFIRMED);
         pair.thawLink();
-        for (const one of steps) await take[one]?.();
-      }),
-      { numRuns: 8, endOnFailure: true },
-    );
-    pair.thawLink();
-    await pair.inSync();
-    await set(limit + 1).catch(() => undefined);
-    expect(acknowledgedCount).toBeGreaterThan(0);
+        await change(store);
+        expect(await isMade(pair.replica)).toBe(true);
+      });
+    },
+  );
+
+  describe('a setting that was changed before', () => {
+    let pair: MasterAndReplica;
+    let store: Store;
+    beforeEach(async () => {
+      pair = await MasterAndReplica.start();
+      store = await pair.connect();
+    });
+    afterEach(() => pair.close());
+
+    it('is unconfirmed as deleted even after its tombstones are forgotten, because only the master may have the deletion', async () => {
+      is('set', await setLimit(store, 'gpu', 8));
+      const remove = () => store.permits.remove(semaphore('gpu'), { force: false });
+      is('removed', await remove());
+      await pair.master.command('DEL', ...PARTS.map((part) => keyOf('test', semaphore('gpu'), part)));
+      is('unknown-resource', await remove());
+      await pair.freezeLink();
+      expect(await failureOf(remove())).toMatchObject(UNCONFIRMED);
+    });
+
+    it('is acknowledged as a dictionary when the replica also has its name in both lists', async () => {
+      const { entries } = store;
+      // A sweeper may have removed the name since the dictionary or the import was begun.
+      is('ok', await entries.create('created', PROFILE, OWNER));
+      expect(await isRegisteredAt(pair.replica, 'created')).toBe(true);
+      is('ok', await entries.startImport('imported', IMPORT, PROFILE, PROFILE, OWNER));
+      is('ok', await entries.commitImport('imported', IMPORT, OWNER));
+      expect(await isRegisteredAt(pair.replica, 'imported')).toBe(true);
+    });
+
+    it('is not waited for if the call changes nothing and reports another state', async () => {
+      is('set', await setLimit(store, 'gpu', 8));
+      is('ok', await store.entries.create('towns', PROFILE, ''));
+      await pair.freezeLink();
+      is('limit-mismatch', await store.permits.setLimit(semaphore('gpu'), { limit: 2, expectedLimit: 3 }));
+      is('unknown-resource', await store.permits.setLimit(semaphore('cpu'), { limit: 2, expectedLimit: 3 }));
+      is('other-profile', await store.entries.create('towns', { ...PROFILE, typos: false }, ''));
+      is('lost', await store.entries.commitImport('towns', IMPORT, ''));
+    });
   });
-});
+
+  describe('a limit', () => {
+    let pair: MasterAndReplica;
+    afterEach(() => pair.close());
+
+    it('is unconfirmed before a failover that undoes it', async () => {
+      pair = await MasterAndReplica.start();
+      const store = await pair.connect();
+      is('set', await setLimit(store, 'gpu', 8));
+      await pair.freezeLink();
+      expect(await failureOf(setLimit(store, 'gpu', 2))).toMatchObject(UNCONFIRMED);
+      await pair.failOver();
+      expect(await limitAt(pair.replica, 'gpu')).toBe(8);
+    });
+
+    it('is acknowledged without a second connection if the master asks for no replica', async () => {
+      pair = await MasterAndReplica.start({ minReplicas: 0 });
+      const store = await pair.connect();
+      const before = pair.front.connectionCount;
+      await pair.freezeLink();
+      is('set', await setLimit(store, 'gpu', 2));
+      expect(pair.front.connectionCount).toBe(before);
+      expect(pair.front.commandCount('WAIT')).toBe(0);
+    });
+
+    it('waits for one replica if the settings of Redis cannot be read and Redis has replicas', async () => {
+      pair = await MasterAndReplica.start({ minReplicas: 0 });
+      await pair.master.command('ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-config');
+      const store = await pair.connect({ url: `redis://app:pw@${pair.front.address}` });
+      is('set', await setLimit(store, 'gpu', 8));
+      await pair.freezeLink();
+      expect(await failureOf(setLimit(store, 'gpu', 2))).toMatchObject(UNCONFIRMED);
+    });
+
+    it('is unconfirmed if the user may not run WAIT, and a warning says so until the user may', async () => {
+      pair = await MasterAndReplica.start();
+      await pair.master.command('ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-wait');
+      const store = await pair.connect({
+        url: `redis://app:pw@${pair.front.address}`,
+        commandTimeoutMs: LONG_TIMEOUT_MS,
+      });
+      const warnings = () => store.node.warnings.filter((text) => text.includes('may not run WAIT'));
+      expect(warnings()).toEqual([]);
+      expect(await failureOf(setLimit(store, 'gpu', 2))).toMatchObject(UNCONFIRMED);
+      expect(warnings()).toHaveLength(1);
+      await pair.master.command('ACL', 'SETUSER', 'app', '+wait');
+      is('set', await setLimit(store, 'gpu', 2));
+      expect(warnings()).toEqual([]);
+    });
+
+    it('is acknowledged while the memory of Redis is full', async () => {
+      pair = await MasterAndReplica.start();
+      const store = await pair.connect();
+      is('set', await setLimit(store, 'gpu', 8));
+      await pair.master.command('CONFIG', 'SET', 'maxmemory', '1mb');
+      is('set', await setLimit(store, 'gpu', 2));
+    });
+
+    it('that was acknowledged is always at the replica, with any faults of the link and of connections', async () => {
+      pair = await MasterAndReplica.start();
+      const store = await pair.connect({ commandTimeoutMs: 400 });
+      const step = fc.constantFrom('freeze', 'thaw', 'cut connections', 'set', 'set', 'set again');
+      let limit = 0;
+      let acknowledgedCount = 0;
+      const take: Record<string, () => Promise<void> | void> = {
+        freeze: () => pair.freezeLink(),
+        thaw: () => pair.thawLink(),
+        'cut connections': () => pair.front.cutAll(),
+        set: () => set((limit += 1)),
+        'set again': () => set(limit),
+      };
+      const set = async (wanted: number): Promise<void> => {
+        const failure = await setLimit(store, 'gpu', wanted).then(
+          () => undefined,
+          (error: unknown) => failureOf(Promise.reject(error as Error)),
+        );
+        if (failure) return;
+        acknowledgedCount += 1;
+        expect(await limitAt(pair.replica, 'gpu')).toBe(wanted);
+      };
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
+          pair.thawLink();
+          for (const one of steps) await take[one]?.();
+        }),
+        { numRuns: 8, endOnFailure: true },
+      );
+      pair.thawLink();
+      await pair.inSync();
+      await set(limit + 1).catch(() => undefined);
+      expect(acknowledgedCount).toBeGreaterThan(0);
+    });
+  });
 });

@@ -1,18 +1,31 @@
-import { entriesCreate, entriesDrop, entriesImportStart, entriesSelect, entriesSweep, entriesUsage } from '../../../generated/redis/scripts';
-import { ownedNamesKey } from '../../../src/redis/buckets';
-import { EntriesFixture, IN_TIME, PREFIX, PROFILE, stored, storedMany } from '../../support/autocomplete/entries-fixture';
+import {
+  entriesCreate,
+  entriesDrop,
+  entriesImportStart,
+  entriesSelect,
+  entriesSweep,
+  entriesUsage,
+} from '../../../generated/redis/scripts';
+import { ownedNamesKey } from '../../../src/autocomplete/redis/entry-keys';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PREFIX,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../../support/autocomplete/entries-fixture';
 
-  let fixture: EntriesFixture;
-  beforeAll(async () => {
-    fixture = await EntriesFixture.open();
-  });
-  afterAll(() => fixture.close());
+let fixture: EntriesFixture;
+beforeAll(async () => {
+  fixture = await EntriesFixture.open();
+});
+afterAll(() => fixture.close());
 
 const MINUTE_US = 60_000_000;
 const BATCH = 64;
 
 describe('the deletion and the clean-up of entries', () => {
-
   const sweep = async (name: string) => String((await fixture.run(entriesSweep, name))[0]);
   const keyCount = async (name: string) => {
     const keys = (await fixture.redis.command('KEYS', `${fixture.partKey(name, '')}*`)) as string[];
@@ -184,7 +197,6 @@ describe('the deletion and the clean-up of entries', () => {
 });
 
 describe('the inspection of a dictionary', () => {
-
   const memoryOf = async (key: string) =>
     Number(await fixture.redis.command('MEMORY', 'USAGE', key, 'SAMPLES', 0));
 
@@ -246,7 +258,6 @@ describe('the inspection of a dictionary', () => {
 const [ALICE, BOB] = ['token:alice', 'spiffe://example.org/bob'];
 
 describe('the owner of a dictionary', () => {
-
   const owner = (name: string) => fixture.meta(name, 'owner');
   const start = (name: string, by: string, id = 'import') =>
     fixture.store.startImport(name, id, undefined, PROFILE, by);
@@ -342,7 +353,6 @@ describe('the owner of a dictionary', () => {
 });
 
 describe('the usage of a dictionary', () => {
-
   const numbers = async (name: string) => {
     const usage = await fixture.store.usage(name);
     return usage.kind === 'used' ? usage.amount : usage.kind;

@@ -8,7 +8,7 @@ import {
   type StoredEntry,
 } from '../../../src/autocomplete/suggestion';
 import { HoldfastError } from '../../../src/base/errors';
-import { ownedNamesKey } from '../../../src/redis/buckets';
+import { ownedNamesKey } from '../../../src/autocomplete/redis/entry-keys';
 import {
   allListed,
   allPages,

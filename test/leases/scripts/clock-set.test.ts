@@ -1,6 +1,7 @@
 import { leaseUnlist } from '../../../generated/redis/scripts';
 import type { Resource, ResourceView } from '../../../src/leases/lease';
-import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../../src/redis/buckets';
+import { bucketOf, LEASE_LAYOUT } from '../../../src/redis/buckets';
+import { namesKeys } from '../../../src/leases/redis/lease-keys';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { brokenInvariants } from '../../support/leases/lease-invariants';
 import type { Requester } from '../../support/leases/lease-requester';
@@ -8,17 +9,16 @@ import { PREFIX, withFrozenClock } from '../../support/leases/lease-server';
 import { listStep } from '../../support/leases/lease-views';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 const HOUR_MS = 3_600_000;
 
 /** After a step back, every stored end lies farther in the future. Scripts must shorten these times. */
 describe('when the clock of Redis is set back', () => {
-
   /** The remaining time of each lease (ms), the longest first. */
   async function left(resource: Resource): Promise<number[]> {
     const now = Number(await fixture.now()) / 1000;

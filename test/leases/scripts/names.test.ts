@@ -1,6 +1,7 @@
 import { leaseUnlist } from '../../../generated/redis/scripts';
 import { LOCK_LIMIT, type Resource, type Service } from '../../../src/leases/lease';
-import { bucketOf, LEASE_LAYOUT, namesKeys } from '../../../src/redis/buckets';
+import { bucketOf, LEASE_LAYOUT } from '../../../src/redis/buckets';
+import { namesKeys } from '../../../src/leases/redis/lease-keys';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { Requester } from '../../support/leases/lease-requester';
 import { PREFIX, withFrozenClock } from '../../support/leases/lease-server';
@@ -210,7 +211,6 @@ describe('the index of names', () => {
 });
 
 describe('lease-inspect', () => {
-
   it('shows an unused name as free, and stores nothing', async () => {
     const lock = fixture.resource();
     const { store } = await fixture.server('s1');

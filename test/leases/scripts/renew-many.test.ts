@@ -1,6 +1,7 @@
 import type { Resource } from '../../../src/leases/lease';
 import type { LeaseToRenew, Renewed } from '../../../src/leases/lease-store';
-import { bucketOf, namesKeys } from '../../../src/redis/buckets';
+import { bucketOf } from '../../../src/redis/buckets';
+import { namesKeys } from '../../../src/leases/redis/lease-keys';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { OFFERED_TTL_MS, type Requester, type RequesterOptions } from '../../support/leases/lease-requester';
 import { PREFIX } from '../../support/leases/lease-server';

@@ -1,5 +1,5 @@
 import type { Resource } from '../../../src/leases/lease';
-import { RESOURCE_CHANGED } from '../../../src/leases/redis/redis-lease-store';
+import { RESOURCE_CHANGED } from '../../../src/leases/redis/lease-keys';
 import { eventually } from '../../support/eventually';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { OFFERED_TTL_MS, type Requester } from '../../support/leases/lease-requester';
