@@ -1,9 +1,9 @@
-// The program of `npm run test:model [NAME...]`. It checks each configuration of the models completely, and fails unless
-// each configuration has the result in its first lines: the product's design passes, and each simpler design violates
+// The program of `npm run test:model [NAME...]`. It checks each design of the models completely, and fails unless
+// each design (designs/) has its expected result: the product's design passes, and each simpler design violates
 // the named invariant. Counterexamples are written to traces/, which git ignores.
 
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,21 +15,35 @@ const HEAP = '2g';
 /** The time limit of one configuration, with room for a busy machine. */
 const TIMEOUT_MS = 20 * 60_000;
 
-/** Reads a configuration: its module, the expected result, and the description from its first lines. */
-async function read(name) {
-  const text = await readFile(join(here, 'configurations', `${name}.cfg`), 'utf8');
-  const [, module, expected] = text.match(/^\\\* Module: (\w+)\n\\\* Expect: (passes|violates \w+)\n/) ?? [];
-  if (!module)
-    throw new Error(
-      `the first two lines of ${name}.cfg must be "\\* Module: NAME" and "\\* Expect: passes" or "violates INVARIANT"`,
-    );
-  const lines = text.split('\n').slice(2);
-  const about = lines.slice(0, lines.indexOf('CONSTANTS')).map((line) => line.slice(3));
-  const invariants = [...text.matchAll(/^INVARIANT (\w+)/gm)].map(([, invariant]) => invariant);
-  if (expected !== 'passes' && expected !== `violates ${invariants.join()}`) {
-    throw new Error(`${name}.cfg must check exactly the invariant that it violates`);
+/** The modules and their designs. */
+const MODULES = ['ClockRates', 'ClockSteps', 'Leases', 'Leaving', 'Sessions', 'Speakers'];
+
+/** The configurations of all designs, as TLC reads them, in the order of their names. */
+async function configurations() {
+  const all = [];
+  for (const module of MODULES) {
+    const { base, lines, designs } = await import(`./designs/${module}.mjs`);
+    for (const [name, design] of Object.entries(designs)) {
+      const { about, keeps, violates, with: differences = {} } = design;
+      if ((keeps === undefined) === (violates === undefined))
+        throw new Error(`${name} must either keep invariants or violate one`);
+      const unknown = Object.keys(differences).find((constant) => !(constant in base));
+      if (unknown !== undefined) throw new Error(`${name}: ${module} has no constant ${unknown}`);
+      const constants = { ...base, ...differences };
+      const text = [
+        'CONSTANTS',
+        // A client is a model value, which stands for itself.
+        ...(constants.Clients?.match(/\w+/g) ?? []).map((client) => `  ${client} = ${client}`),
+        ...(module === 'Leases' ? ['  Nobody = Nobody'] : []),
+        ...Object.entries(constants).map(([constant, value]) => `  ${constant} = ${value}`),
+        ...lines,
+        ...(keeps ?? [violates]).map((invariant) => `INVARIANT ${invariant}`),
+        '',
+      ].join('\n');
+      all.push({ name, module, about, text, expected: keeps ? 'passes' : `violates ${violates}` });
+    }
   }
-  return { name, text, module, expected, about };
+  return all.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Runs TLC in its own folder, on one core, with a bounded heap. Resolves to its output. */
@@ -77,7 +91,7 @@ function verdict(tlcOutput) {
 }
 
 async function writeTrace({ name, about, expected }, tlcOutput) {
-  const lines = [`${name}: ${expected}`, ...about, ''];
+  const lines = [`${name}: ${expected}`, about, ''];
   for (const [i, { action, changes }] of steps(tlcOutput).entries()) {
     lines.push(`${i + 1}. ${action}`, ...changes.map((change) => `     ${change}`));
   }
@@ -101,18 +115,20 @@ async function runConfiguration(jar, configuration) {
   return isRight;
 }
 
-const all = (await readdir(join(here, 'configurations'))).filter((file) => file.endsWith('.cfg')).sort();
-const asked = process.argv.slice(2);
-const names = asked.length > 0 ? asked : all.map((file) => file.slice(0, -'.cfg'.length));
-try {
-  const configurations = await Promise.all(names.map(read));
+async function main(asked) {
+  const all = await configurations();
+  const unknown = asked.find((name) => !all.some((configuration) => configuration.name === name));
+  if (unknown !== undefined) throw new Error(`no design is called ${unknown}`);
+  const chosen = asked.length > 0 ? all.filter(({ name }) => asked.includes(name)) : all;
   const jar = await checker();
   let wrong = 0;
-  for (const configuration of configurations) if (!(await runConfiguration(jar, configuration))) wrong += 1;
-  console.log(
-    `${configurations.length - wrong} of ${configurations.length} configurations had the expected result`,
-  );
+  for (const configuration of chosen) if (!(await runConfiguration(jar, configuration))) wrong += 1;
+  console.log(`${chosen.length - wrong} of ${chosen.length} configurations had the expected result`);
   if (wrong > 0) process.exitCode = 1;
+}
+
+try {
+  await main(process.argv.slice(2));
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
