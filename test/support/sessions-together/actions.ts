@@ -10,10 +10,10 @@ import {
   type KnownLease,
   newestFirst,
   type RequestChoice,
+  expectSuperseded,
 } from './beliefs';
 import {
   type ClientProcess,
-  expectSuperseded,
   type OldSession,
   releaseById,
   type ScenarioParts,

@@ -1,3 +1,4 @@
+import type { ScenarioParts } from './client-process';
 import type { Resource } from '../../../src/leases/lease';
 import type { AcquireRequest } from '../../../src/leases/lease-requests';
 import type { ModelRequest } from '../leases/lease-model-request';
@@ -248,4 +249,18 @@ export class CommandRecord {
   report(what: string): void {
     this.violations.push(`${this.kind} ${this.id} of session ${this.session.name} ${what}`);
   }
+}
+
+/**
+ * A call was told SUPERSEDED. Expects that the store has another speaker for the request.
+ * @param attach the end of the call's attach value
+ */
+export function expectSuperseded(
+  { world, violations, isLossy }: ScenarioParts,
+  { resource, fields: { requestId } }: AskedRequest,
+  attach: string,
+): void {
+  const stored = world.model(resource).requests.find(({ id }) => id === requestId);
+  if (isLossy || !stored?.attach.endsWith(attach)) return;
+  violations.push(`${attach} was told SUPERSEDED, and speaks for ${requestId}`);
 }

@@ -10,8 +10,8 @@ import type { Timer } from '../../../src/base/clock';
 import { durationToMs } from '../../../src/rpc/wire';
 import type { FakeCall } from '../fake-call';
 import { FakeSessionStream } from '../leases/fake-session-stream';
-import { type AskedRequest, type CommandKind, CommandRecord } from './beliefs';
-import { type ClientProcess, expectSuperseded } from './client-process';
+import { type AskedRequest, type CommandKind, CommandRecord, expectSuperseded } from './beliefs';
+import type { ClientProcess } from './client-process';
 import type { SessionServer } from './session-server';
 
 /** A stream of a client that acts on each message at once. */
