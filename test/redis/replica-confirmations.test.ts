@@ -6,7 +6,7 @@ import { epochKey } from '../../src/redis/buckets';
 import { dictionaryNamesKey, entriesKey, ownedNamesKey } from '../../src/autocomplete/redis/entry-keys';
 import { RedisConnection } from '../../src/redis/connection';
 import type { AnsweringNode } from '../../src/redis/node/confirmations';
-import type { Store } from '../../src/redis/topology/open';
+import { type Store } from '../../src/server/open-store';
 import { eventually } from '../support/eventually';
 import { keyOf, PARTS } from '../support/leases/lease-stored';
 import { RedisProcess, serverUrl } from '../support/processes/redis-process';

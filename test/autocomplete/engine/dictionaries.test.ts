@@ -2,7 +2,7 @@ import { Autocomplete, type NameReader } from '../../../src/autocomplete/autocom
 import type { EntryStore } from '../../../src/autocomplete/entry-store';
 import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
 import { DictionarySweeper } from '../../../src/autocomplete/sweeper';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { fourByteEntries, ModelOwnership } from '../../support/autocomplete/model-entry-store';
 import { namesUnder } from '../../support/fake-call';
 import { ManualClock, settled } from '../../support/manual-clock';

@@ -15,7 +15,7 @@ import { MAX_RECORD_BYTES, packRecord, unpackRecord } from '../../../src/autocom
 import { DEFAULT_PROFILE } from '../../../src/autocomplete/suggestion';
 import { systemClock } from '../../../src/base/clock';
 import { StoreFailure } from '../../../src/base/errors';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { ANYBODY } from '../../support/autocomplete/dictionary-fixture';
 import { ManualClock, settled } from '../../support/manual-clock';
 

@@ -4,7 +4,7 @@ import { Withdrawals } from '../../../src/leases/withdrawals';
 import { ALICE } from '../../support/fake-call';
 import { answerWaiting, EngineFixture, UNCHANGED } from '../../support/leases/engine-fixture';
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
-import { ManualClock, settled } from '../../support/manual-clock';
+import { ManualClock, settled, runtimeOn } from '../../support/manual-clock';
 
 const OTHER = ALICE.replace('a11c', 'b0b0');
 
@@ -321,7 +321,7 @@ describe('a withdrawal', () => {
       return Promise.resolve({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT, ticket: '1' } as const);
     };
     const store = { withdraw } as unknown as LeaseStore;
-    withdrawals = new Withdrawals(store, clock, new TimerQueue(clock), () => undefined);
+    withdrawals = new Withdrawals(store, runtimeOn(clock), new TimerQueue(clock));
   });
   afterEach(() => withdrawals.close());
 

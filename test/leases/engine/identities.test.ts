@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { systemIdentities } from '../../../src/base/identities';
+import { systemIdentities } from '../../../src/base/runtime';
 import { MAX_NAME_BYTES } from '../../../src/base/names';
 import { MAX_LEASE_ID_CHARS, type Service } from '../../../src/leases/lease';
 import {

@@ -13,7 +13,7 @@ import type { QueueSnapshot } from '../../../src/leases/lease-store';
 import { Heartbeats, Lives } from '../../../src/leases/life';
 import { FakeCall } from '../../support/fake-call';
 import { EMPTY_SNAPSHOT } from '../../support/leases/fake-store';
-import { ManualClock } from '../../support/manual-clock';
+import { ManualClock, runtimeOn } from '../../support/manual-clock';
 
 describe('errors of leases', () => {
   const LOCK = { service: 'lock', name: 'hello' } as const;
@@ -237,8 +237,9 @@ describe('the offset of a lease', () => {
   test('a grant to a session after a long wait is judged from the latest heartbeat, so drift does not add up', () => {
     const hour = 3_600_000;
     const end = { sentAt: hour, remainingMs: 1000 };
-    const lives = new Lives('s1', Infinity, () => 0);
-    const call = new FakeCall(new ManualClock(0));
+    const clock = new ManualClock(0);
+    const lives = new Lives(runtimeOn(clock), 's1', Infinity);
+    const call = new FakeCall(clock);
     const heartbeats = new Heartbeats(1, hour - 5000, 15_000);
     const command = Object.assign(call, { speaker: 'client/1.1', heartbeats, onGivenUp: () => undefined });
     expect(hasOffsetPassed(lives.callLife(call).offsetsFrom, end, hour + 10)).toBe(true);

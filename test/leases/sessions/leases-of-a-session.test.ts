@@ -13,7 +13,7 @@ import { Sessions } from '../../../src/leases/sessions/sessions';
 import { acquireRequest, ALICE, FakeCall } from '../../support/fake-call';
 import { answerTouch, answerWaiting, EngineFixture } from '../../support/leases/engine-fixture';
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
-import { ManualClock, settled } from '../../support/manual-clock';
+import { ManualClock, settled, runtimeOn } from '../../support/manual-clock';
 
 describe('a lease of a session', () => {
   /** A session over the engine of leases, with a store that the test answers. */
@@ -35,7 +35,7 @@ describe('a lease of a session', () => {
       const { permits: engine, clock } = this.on;
       const limits = defaultSessionLimits;
       const start = { clientId: randomUUID(), sessionNumber: 1, heartbeatId: 1, receivedAt: clock.now() };
-      this.session = new Sessions({ engine, clock, limits, random: () => 0.5 }).begin(
+      this.session = new Sessions({ runtime: runtimeOn(clock), engine, limits }).begin(
         new FakeCall(clock),
         start,
         {

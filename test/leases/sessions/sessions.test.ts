@@ -42,7 +42,7 @@ describe('sessions', () => {
         renewLease: () => Promise.resolve(),
       };
       const limits = { ...defaultSessionLimits, maxSessions: 3 };
-      this.sessions = new Sessions({ engine, clock: this.clock, limits, random: () => 0.5 });
+      this.sessions = new Sessions({ runtime: runtimeOn(this.clock), engine, limits });
     }
 
     begin(connection = this.connection): { session: Session; ending: Promise<HoldfastError | undefined> } {

@@ -1,11 +1,12 @@
 import type { ResourcePage } from '../../../src/leases/lease-requests';
+import { systemIdentities } from '../../../src/base/runtime';
 import { ResourceLists } from '../../../src/leases/resource-lists';
 import { bucketOf, slotOfBucket } from '../../../src/redis/buckets';
-import type { Store } from '../../../src/redis/topology/open';
+import { type Store } from '../../../src/server/open-store';
 import { FakeCall } from '../../support/fake-call';
 import { BusyNames, holdNames, Requester } from '../../support/leases/lease-requester';
 import { allListed, namesOfOneBucket, sortedNames } from '../../support/leases/lease-views';
-import { ManualClock } from '../../support/manual-clock';
+import { ManualClock, runtimeOn } from '../../support/manual-clock';
 import { type ClusterNode, RedisClusterProcesses } from '../../support/processes/redis-cluster';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { is } from '../../support/reply-kinds';
@@ -86,45 +87,48 @@ describe(`lists of ${COUNT} held locks while other locks are acquired and releas
 });
 
 describe('a list over a Cluster', () => {
-const COUNT = 150;
-const HOUR_MS = 3_600_000;
+  const COUNT = 150;
+  const HOUR_MS = 3_600_000;
 
-test('a list has each name once while slots move between nodes', async () => {
-  const cluster = await RedisClusterProcesses.start();
-  const store = await connectTestStore(cluster.url, { serverId: 's1', commandTimeoutMs: 10_000 });
-  try {
-    const { permits } = store;
-    const locks = Array.from({ length: COUNT }, (_, i) => ({ service: 'lock', name: `moved ${i}` }) as const);
-    for (const lock of locks) {
-      is('granted', await new Requester({ id: 's1', store: permits }, lock, { ttlMs: HOUR_MS }).try());
-    }
-    // In the order of the list, so that the moves are near the place where the list is.
-    const slots = [
-      ...new Set(
-        locks
-          .map(({ name }) => bucketOf(name))
-          .sort((a, b) => a - b)
-          .map(slotOfBucket),
-      ),
-    ];
-    let moves = 0;
-    let pages = 0;
-    const moving = (async () => {
-      for (const [index, slot] of slots.entries()) {
-        const target = cluster.nodes[index % cluster.nodes.length] as ClusterNode;
-        await cluster.moveSlot(slot, target);
-        moves += 1;
+  test('a list has each name once while slots move between nodes', async () => {
+    const cluster = await RedisClusterProcesses.start();
+    const store = await connectTestStore(cluster.url, { serverId: 's1', commandTimeoutMs: 10_000 });
+    try {
+      const { permits } = store;
+      const locks = Array.from(
+        { length: COUNT },
+        (_, i) => ({ service: 'lock', name: `moved ${i}` }) as const,
+      );
+      for (const lock of locks) {
+        is('granted', await new Requester({ id: 's1', store: permits }, lock, { ttlMs: HOUR_MS }).try());
       }
-    })();
-    do {
-      const views = await allListed(permits, 'lock', { pageSize: 10 }, () => void (pages += 1));
-      expect(sortedNames(views)).toEqual(sortedNames(locks));
-    } while (moves < slots.length);
-    await moving;
-    expect(pages).toBeGreaterThan(COUNT / 10);
-  } finally {
-    store.close();
-    await cluster.close();
-  }
-}, 300_000);
+      // In the order of the list, so that the moves are near the place where the list is.
+      const slots = [
+        ...new Set(
+          locks
+            .map(({ name }) => bucketOf(name))
+            .sort((a, b) => a - b)
+            .map(slotOfBucket),
+        ),
+      ];
+      let moves = 0;
+      let pages = 0;
+      const moving = (async () => {
+        for (const [index, slot] of slots.entries()) {
+          const target = cluster.nodes[index % cluster.nodes.length] as ClusterNode;
+          await cluster.moveSlot(slot, target);
+          moves += 1;
+        }
+      })();
+      do {
+        const views = await allListed(permits, 'lock', { pageSize: 10 }, () => void (pages += 1));
+        expect(sortedNames(views)).toEqual(sortedNames(locks));
+      } while (moves < slots.length);
+      await moving;
+      expect(pages).toBeGreaterThan(COUNT / 10);
+    } finally {
+      store.close();
+      await cluster.close();
+    }
+  }, 300_000);
 });
