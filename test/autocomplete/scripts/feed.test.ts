@@ -1,7 +1,19 @@
-import { entriesDelete, entriesPut, entriesPutStaged, entriesSelect, entriesSweep } from '../../../generated/redis/scripts';
+import {
+  entriesDelete,
+  entriesPut,
+  entriesPutStaged,
+  entriesSelect,
+  entriesSweep,
+} from '../../../generated/redis/scripts';
 import type { Head } from '../../../src/autocomplete/entry-store';
 import { pack } from '../../../src/autocomplete/redis/packing';
-import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../../support/autocomplete/entries-fixture';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../../support/autocomplete/entries-fixture';
 
 /** The script without the rule that young writes are kept. */
 const old = (lua: string) => lua.replaceAll('61000000', '0');

@@ -1,20 +1,36 @@
-import { entriesFinish, entriesImportCommit, entriesImportFollow, entriesImportPut, entriesImportStart, entriesPut, entriesPutStaged, entriesSelect } from '../../../generated/redis/scripts';
+import {
+  entriesFinish,
+  entriesImportCommit,
+  entriesImportFollow,
+  entriesImportPut,
+  entriesImportStart,
+  entriesPut,
+  entriesPutStaged,
+  entriesSelect,
+} from '../../../generated/redis/scripts';
 import { pack } from '../../../src/autocomplete/redis/packing';
 import { StoreFailure } from '../../../src/base/errors';
 import type { Command, Commands } from '../../../src/redis/commands';
-import { contentOf, EntriesFixture, IN_TIME, PROFILE, stored, storedMany, storeOf } from '../../support/autocomplete/entries-fixture';
+import {
+  contentOf,
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+  storeOf,
+} from '../../support/autocomplete/entries-fixture';
 
-  let fixture: EntriesFixture;
-  beforeAll(async () => {
-    fixture = await EntriesFixture.open();
-  });
-  afterAll(() => fixture.close());
+let fixture: EntriesFixture;
+beforeAll(async () => {
+  fixture = await EntriesFixture.open();
+});
+afterAll(() => fixture.close());
 
 const OTHER_PROFILE = { accents: 'dropped', typos: true } as const;
 const MINUTE_US = 60_000_000;
 
 describe('an import of entries', () => {
-
   const start = (name: string, id = 'import') => fixture.store.startImport(name, id, undefined, PROFILE);
   const silence = async (name: string, id: string, us: number) => {
     const state = fixture.partKey(name, 'state', String(await fixture.meta(name, `import:${id}`)));
@@ -293,7 +309,6 @@ describe('an import of entries', () => {
 });
 
 describe('the commit of an import that must follow many writes', () => {
-
   const commit = (name: string, id: string, time: readonly string[] = IN_TIME) =>
     fixture.run(entriesImportCommit, name, id, `write of ${id}`, '0', '0', ...time);
   const put = (name: string) => fixture.run(entriesPut, name, 'a put', pack(['late', 'x']), ...IN_TIME);

@@ -1,19 +1,36 @@
-import { entriesCreate, entriesDelete, entriesDrop, entriesFinish, entriesImportAbandon, entriesImportCommit, entriesImportStart, entriesPut, entriesPutStaged, entriesSelect, entriesSweep } from '../../../generated/redis/scripts';
+import {
+  entriesCreate,
+  entriesDelete,
+  entriesDrop,
+  entriesFinish,
+  entriesImportAbandon,
+  entriesImportCommit,
+  entriesImportStart,
+  entriesPut,
+  entriesPutStaged,
+  entriesSelect,
+  entriesSweep,
+} from '../../../generated/redis/scripts';
 import { pack } from '../../../src/autocomplete/redis/packing';
-import { EntriesFixture, IN_TIME, PROFILE, stored, storedMany } from '../../support/autocomplete/entries-fixture';
+import {
+  EntriesFixture,
+  IN_TIME,
+  PROFILE,
+  stored,
+  storedMany,
+} from '../../support/autocomplete/entries-fixture';
 
-  let fixture: EntriesFixture;
-  beforeAll(async () => {
-    fixture = await EntriesFixture.open();
-  });
-  afterAll(() => fixture.close());
+let fixture: EntriesFixture;
+beforeAll(async () => {
+  fixture = await EntriesFixture.open();
+});
+afterAll(() => fixture.close());
 
 const chunk = (...values: string[]) => pack(values);
 const AGAIN_AFTER_LOSS = [IN_TIME[0], '1'];
 const TOO_LATE = ['1', '0'];
 
 describe('a write of entries', () => {
-
   const scripts: readonly [string, string, (string | Buffer)[]][] = [
     ['put', entriesPut, [chunk('a', 'x')]],
     ['put of staged chunks', entriesPutStaged, ['2']],
@@ -197,7 +214,6 @@ const [NEVER] = IN_TIME;
 const REPEATED = [NEVER, '1'] as const;
 
 describe('a repeated write of entries', () => {
-
   const commit = async (name: string, id: string) => {
     await fixture.store.startImport(name, id, undefined, PROFILE);
     await fixture.store.putImported(name, id, [stored('a')]);
@@ -318,7 +334,6 @@ describe('a repeated write of entries', () => {
 });
 
 describe('a step on a dictionary', () => {
-
   it('creates a dictionary with its first version, and does not create an existing dictionary again', async () => {
     const name = await fixture.dictionary();
     const created = await fixture.head(name);

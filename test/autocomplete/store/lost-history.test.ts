@@ -1,4 +1,11 @@
-import { allListed, DictionaryServer, entry, NOW, pageOf, storedOf } from '../../support/autocomplete/dictionary-fixture';
+import {
+  allListed,
+  DictionaryServer,
+  entry,
+  NOW,
+  pageOf,
+  storedOf,
+} from '../../support/autocomplete/dictionary-fixture';
 import { eventually } from '../../support/eventually';
 import { RedisProcess, serverUrl } from '../../support/processes/redis-process';
 import { TcpProxy } from '../../support/proxy/tcp-proxy';

@@ -4,12 +4,24 @@ import fc from 'fast-check';
 import { readBucketEntries } from '../../../src/autocomplete/bucket-entries';
 import type { EntryCommands } from '../../../src/autocomplete/redis/entry-replies';
 import { EntryFeed } from '../../../src/autocomplete/redis/feed';
-import { pack, type Packable, packedTextBytes, PackReader, type Unpacked } from '../../../src/autocomplete/redis/packing';
+import {
+  pack,
+  type Packable,
+  packedTextBytes,
+  PackReader,
+  type Unpacked,
+} from '../../../src/autocomplete/redis/packing';
 import { systemClock } from '../../../src/base/clock';
 import { script } from '../../../src/redis/commands';
 import type { RedisConnection } from '../../../src/redis/connection';
 import type { RawReply } from '../../../src/redis/writer';
-import { allListed, allPages, DictionaryFixture, entry, storedOf } from '../../support/autocomplete/dictionary-fixture';
+import {
+  allListed,
+  allPages,
+  DictionaryFixture,
+  entry,
+  storedOf,
+} from '../../support/autocomplete/dictionary-fixture';
 import { compare } from '../../support/autocomplete/dictionary-model';
 import { connect } from '../../support/autocomplete/entries-fixture';
 import { sayNotChecked } from '../../support/not-checked';
@@ -130,45 +142,45 @@ describe('packed values', () => {
 });
 
 describe('the feed of a dictionary', () => {
-const WRITES = 100;
+  const WRITES = 100;
 
-test('decodes many writes in slices, so that other calls run in between', async () => {
-  const elements = Array.from({ length: WRITES }, (_, n) =>
-    Buffer.concat([pack([`tail ${n}`, `id ${n}`, '0', 'd']), pack([`entry ${n}`])]),
-  );
-  const reply: RawReply = [
-    'OK',
-    'kt',
-    'generation',
-    String(WRITES),
-    `tail ${WRITES}`,
-    elements,
-    `tail ${WRITES}`,
-  ];
-  type Read = (reply: readonly RawReply[]) => unknown;
-  const on = {
-    send: (_script: unknown, _name: string, _args: unknown, read: Read) => Promise.resolve(read(reply)),
-  };
-  let time = 0;
-  // Between two looks at the clock, a slice is over.
-  const clock = { ...systemClock, now: () => (time += 1) };
-  let turns = 0;
-  let isDone = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
-  const feed = new EntryFeed(on as unknown as EntryCommands, clock);
-  const read = await feed.writesAfter('people', { generationId: 'generation', version: 0, tail: 'tail 0' });
-  isDone = true;
-  expect(turns).toBeGreaterThanOrEqual(WRITES);
-  expect(read).toMatchObject({ kind: 'writes', head: { version: WRITES } });
-  const { writes } = read as Extract<typeof read, { kind: 'writes' }>;
-  expect(writes.map(({ version, changes }) => [version, changes])).toEqual(
-    elements.map((_, n) => [n + 1, [{ kind: 'delete', entryId: `entry ${n}` }]]),
-  );
-});
+  test('decodes many writes in slices, so that other calls run in between', async () => {
+    const elements = Array.from({ length: WRITES }, (_, n) =>
+      Buffer.concat([pack([`tail ${n}`, `id ${n}`, '0', 'd']), pack([`entry ${n}`])]),
+    );
+    const reply: RawReply = [
+      'OK',
+      'kt',
+      'generation',
+      String(WRITES),
+      `tail ${WRITES}`,
+      elements,
+      `tail ${WRITES}`,
+    ];
+    type Read = (reply: readonly RawReply[]) => unknown;
+    const on = {
+      send: (_script: unknown, _name: string, _args: unknown, read: Read) => Promise.resolve(read(reply)),
+    };
+    let time = 0;
+    // Between two looks at the clock, a slice is over.
+    const clock = { ...systemClock, now: () => (time += 1) };
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const feed = new EntryFeed(on as unknown as EntryCommands, clock);
+    const read = await feed.writesAfter('people', { generationId: 'generation', version: 0, tail: 'tail 0' });
+    isDone = true;
+    expect(turns).toBeGreaterThanOrEqual(WRITES);
+    expect(read).toMatchObject({ kind: 'writes', head: { version: WRITES } });
+    const { writes } = read as Extract<typeof read, { kind: 'writes' }>;
+    expect(writes.map(({ version, changes }) => [version, changes])).toEqual(
+      elements.map((_, n) => [n + 1, [{ kind: 'delete', entryId: `entry ${n}` }]]),
+    );
+  });
 });
 
 /** Locales of this machine that do not order letters by their bytes. */

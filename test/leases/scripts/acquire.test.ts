@@ -6,14 +6,13 @@ import { OFFERED_TTL_MS } from '../../support/leases/lease-requester';
 import { FROZEN_CLOCK } from '../../support/leases/lease-stored';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 describe('lease-acquire', () => {
-
   describe('for a new request', () => {
     it('grants a free lock for the whole ttl, with the time of Redis as the fencing token (chapter 17)', async () => {
       const alice = await fixture.request('s1', fixture.resource(), { ttlMs: 12_345 });
@@ -242,7 +241,6 @@ describe('lease-acquire', () => {
 });
 
 describe('lease-acquire', () => {
-
   describe('for a repeated request', () => {
     it('answers the same lease with its remaining time', async () => {
       const lock = fixture.resource();

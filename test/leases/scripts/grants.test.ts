@@ -4,14 +4,13 @@ import { brokenInvariants } from '../../support/leases/lease-invariants';
 import type { Requester, RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 describe('lease-claim', () => {
-
   /** A lock with a holder on another server than its waiters, which are on the servers s1, s2, … */
   async function queued(lock: Resource, count: number, options?: RequesterOptions) {
     const alice = await fixture.request('s9', lock, { ttlMs: 20_000 });
@@ -273,7 +272,6 @@ describe('lease-claim', () => {
 
 /** A script that makes room grants directly to a waiter of its own server (docs/design/leases.md, rule 5). */
 describe('a direct grant', () => {
-
   /** A lease that its holder has handed over by a release, to a waiter of the same server. */
   async function handedOver(options: RequesterOptions = {}) {
     const lock = fixture.resource();

@@ -2,17 +2,16 @@ import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { OFFERED_TTL_MS, type RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 const ALICE = 'spiffe://example.org/älice';
 const FOREIGN = ['', 'token:bob', 'spiffe://example.org/alice', `${ALICE}x`];
 
 describe('the scripts of leases, with the identities of clients', () => {
-
   async function held(options: RequesterOptions = {}) {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { identity: ALICE, ttlMs: 10_000, ...options });
@@ -111,7 +110,6 @@ describe('the scripts of leases, with the identities of clients', () => {
 const CLIENT = 'AaBbCcDdEeFfGgHh-_IiJj';
 
 describe('the scripts of leases in sessions', () => {
-
   /** A lock that session 10 holds, and a second call for the same request. */
   async function held(session: string, other: string) {
     const lock = fixture.resource();

@@ -5,17 +5,16 @@ import { brokenInvariants } from '../../support/leases/lease-invariants';
 import type { Requester, RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 const MOST_INLINE = 16;
 const FEW_INLINE = 8;
 
 describe('the head of a resource', () => {
-
   it('expires an hour after the last end, the retention time, and a minute', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
@@ -64,7 +63,6 @@ describe('the head of a resource', () => {
 
 /** Leases are in the head of a resource, or in a sorted set if there are many (leases/scripts/shared/layout.lua). */
 describe('the leases of a semaphore', () => {
-
   async function held(count: number) {
     const semaphore = fixture.resource('semaphore');
     is('set', await fixture.setLimit(semaphore, 100));
@@ -233,7 +231,6 @@ const RELEASED = { kind: 'finished', cause: 'released' };
 
 /** Tombstones are in the head of a resource, the older ones in two hashes (leases/scripts/shared/transitions.lua). */
 describe('the tombstones of a name', () => {
-
   /** A request whose lease was released. */
   async function endedLease(lock: Resource, options?: RequesterOptions): Promise<Requester> {
     const one = await fixture.request('s1', lock, options);

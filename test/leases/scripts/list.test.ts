@@ -8,10 +8,10 @@ let fixture: LeaseFixture;
 const { listed, counted, heldLock, isIndexed } = listReads(() => fixture);
 
 describe('lease-list', () => {
-beforeAll(async () => {
-  fixture = await LeaseFixture.open({ frozenClock: true });
-});
-afterAll(() => fixture.close());
+  beforeAll(async () => {
+    fixture = await LeaseFixture.open({ frozenClock: true });
+  });
+  afterAll(() => fixture.close());
 
   it('shows a lock with a holder as an inspection does', async () => {
     const { lock } = await heldLock();

@@ -4,14 +4,13 @@ import { LeaseFixture } from '../../support/leases/lease-fixture';
 import type { RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 describe('lease-release', () => {
-
   async function held(options: RequesterOptions = {}) {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 10_000, ...options });
@@ -144,7 +143,6 @@ describe('lease-release', () => {
 });
 
 describe('lease-withdraw', () => {
-
   async function holderAndWaiter(lock: Resource, options?: RequesterOptions) {
     const alice = await fixture.request('s2', lock, { ttlMs: 20_000 });
     const bob = await fixture.request('s1', lock, options);

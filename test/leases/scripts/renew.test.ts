@@ -4,14 +4,13 @@ import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { OFFERED_TTL_MS, type Requester, type RequesterOptions } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 describe('lease-renew', () => {
-
   async function held(options: RequesterOptions = {}) {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 10_000, ...options });
@@ -203,7 +202,6 @@ const FINISHED = { kind: 'finished', cause: 'expired' };
  * has not finished (docs/design/leases.md, rules 1 and 3).
  */
 describe('a lease that ended before its call reported the lease', () => {
-
   /** A request with a lease that has ended. */
   async function ended(lock: Resource, options: RequesterOptions = {}) {
     const call = await fixture.request('s1', lock, { ttlMs: TTL_MS, ...options });

@@ -5,18 +5,17 @@ import { OFFERED_TTL_MS, type Requester } from '../../support/leases/lease-reque
 import { ALL, NOTHING, RevocationFixture, REVOKED } from '../../support/leases/revocation-fixture';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: RevocationFixture;
-  beforeAll(async () => {
-    fixture = await RevocationFixture.open();
-  });
-  afterAll(() => fixture.close());
+let fixture: RevocationFixture;
+beforeAll(async () => {
+  fixture = await RevocationFixture.open();
+});
+afterAll(() => fixture.close());
 
 const BATCH = 64;
 /** Where the second pass begins. */
 const LATER = expect.objectContaining({ pass: 'later', requestId: '' }) as RevokeCursor;
 
 describe('lease-revoke among many leases', () => {
-
   describe('of many leases', () => {
     it('answers the latest end', async () => {
       const semaphore = fixture.permits.resource('semaphore');
@@ -325,7 +324,6 @@ describe('lease-revoke among many leases', () => {
 });
 
 describe('lease-revoke of a waiter', () => {
-
   /** A lock with waiters that entered the queue one after the other, also by the frozen clock. */
   async function queue(count: number) {
     const { lock } = await fixture.held({ ttlMs: 60_000 });

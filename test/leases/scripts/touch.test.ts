@@ -5,14 +5,13 @@ import { brokenInvariants } from '../../support/leases/lease-invariants';
 import { OFFERED_TTL_MS, type Requester } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 
-  let fixture: LeaseFixture;
-  beforeAll(async () => {
-    fixture = await LeaseFixture.open({ frozenClock: true });
-  });
-  afterAll(() => fixture.close());
+let fixture: LeaseFixture;
+beforeAll(async () => {
+  fixture = await LeaseFixture.open({ frozenClock: true });
+});
+afterAll(() => fixture.close());
 
 describe('lease-touch', () => {
-
   const touchAll = (waiters: readonly Requester[]) => {
     const [{ server, resource }] = waiters as [Requester];
     return server.store.touch(
@@ -186,7 +185,6 @@ describe('lease-touch', () => {
 
 /** Offers, kept places and servers that are judged a second time, or one after the other. */
 describe('a script that judges offers and servers', () => {
-
   it('extends an offer in a stall, although the kept place of the waiter was extended before', async () => {
     const lock = fixture.resource();
     const [alice, bob, carol] = [
@@ -296,7 +294,6 @@ describe('a script that judges offers and servers', () => {
 
 /** A script ends expired leases before its own step, so each script must offer the freed permits. */
 describe('a script that finds an expired lease', () => {
-
   /** Alice and an expired lease hold the two permits of a semaphore. Carol waits for one, and dave left his place. */
   async function scene(waiterTtlMs: number) {
     const semaphore = fixture.resource('semaphore');

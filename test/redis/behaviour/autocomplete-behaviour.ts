@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type LoadedDictionaries, openIndexes } from '../../../src/autocomplete/loaded/loaded-dictionaries';
-import type { Profile } from '../../../src/autocomplete/suggestion';
 import { systemClock } from '../../../src/base/clock';
 import { entry, NOW, storedOf } from '../../support/autocomplete/dictionary-fixture';
 import { type Content, loadedContent, stored, storedMany } from '../../support/autocomplete/entries-fixture';

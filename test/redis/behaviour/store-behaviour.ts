@@ -1,7 +1,13 @@
 import { autocompleteBehaviour, entriesBehaviour } from './autocomplete-behaviour';
 import { BehaviourFixture, type Topology } from './behaviour-fixture';
 import { grantBehaviour, queueBehaviour, renewBehaviour } from './grant-behaviour';
-import { limitBehaviour, listBehaviour, lossBehaviour, revokeBehaviour, watchBehaviour } from './limit-behaviour';
+import {
+  limitBehaviour,
+  listBehaviour,
+  lossBehaviour,
+  revokeBehaviour,
+  watchBehaviour,
+} from './limit-behaviour';
 
 /** The time limit of one test. A topology has up to seven Redis processes on busy cores. */
 const BEHAVIOUR_TIMEOUT_MS = 120_000;
