@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock';
 import { HoldfastError } from '../base/errors';
 import { FairQueue } from './fair-queue';
+import { pause } from './waiting';
 
 /** Bounds the work that is in progress, for each connection and for all together. */
 export class Slots {
@@ -86,6 +87,6 @@ export class LoadRate {
     const now = this.clock.now();
     const at = Math.max(this.nextAt, now - BURST * INTERVAL_MS);
     this.nextAt = at + INTERVAL_MS;
-    if (at > now) await new Promise<void>((resolve) => this.clock.after(at - now, resolve));
+    if (at > now) await pause(this.clock, at - now);
   }
 }

@@ -1,5 +1,50 @@
 import type { Clock } from '../base/clock';
 
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve));
+}
+
+export interface AnswerTimes {
+  readonly clock: Clock;
+  /** How long the first answer may take (ms). */
+  readonly firstMs: number;
+  /** How long all others may take after the first (ms). */
+  readonly othersMs: number;
+  /** Called with the error of a question that fails. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Asks several at once, and resolves to the answers that have come in time: the earliest first, perhaps none. */
+export function answersInTime<T>(
+  questions: readonly Promise<T>[],
+  { clock, firstMs, othersMs, onError }: AnswerTimes,
+): Promise<readonly T[]> {
+  if (questions.length === 0) return Promise.resolve([]);
+  return new Promise((resolve) => {
+    const answers: T[] = [];
+    let openCount = questions.length;
+    const finish = (): void => {
+      timer.cancel();
+      resolve([...answers]);
+    };
+    let timer = clock.after(firstMs, finish);
+    const onAnswer = (answer: T): void => {
+      if (answers.push(answer) > 1) return;
+      timer.cancel();
+      timer = clock.after(othersMs, finish);
+    };
+    for (const question of questions) {
+      question
+        .then(onAnswer, onError)
+        .finally(() => {
+          openCount -= 1;
+          if (openCount === 0) finish();
+        })
+        .catch(onError);
+    }
+  });
+}
+
 /** Lets any number of callers wait for the next call of `changed`. */
 export class ChangeSignal {
   private readonly waiting = new Set<() => void>();

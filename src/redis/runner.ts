@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock';
 import { StoreFailure } from '../base/errors';
+import { pause } from '../flow/waiting';
 import {
   type Command,
   type CommandLink,
@@ -50,7 +51,7 @@ class RetryTimes {
     // Wait, because commands in flight fail before the connection reports its loss.
     await Promise.resolve();
     // ioredis calls a connection ready until 'close', one turn of the event loop after the connection's end.
-    if (this.link.isReady) await this.pause();
+    if (this.link.isReady) await pause(this.clock, RETRY_PAUSE_MS);
     return this.clock.now() < deadline && (await this.link.becomesReady(deadline));
   }
 
@@ -61,13 +62,9 @@ class RetryTimes {
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       // The connection was lost, or the run of Redis changed.
-      await this.pause();
+      await pause(this.clock, RETRY_PAUSE_MS);
       return { kind: 'again' };
     }
-  }
-
-  private pause(): Promise<void> {
-    return new Promise((resolve) => this.clock.after(RETRY_PAUSE_MS, resolve));
   }
 }
 

@@ -8,6 +8,7 @@ import type { Quotas } from '../base/accounts';
 import type { Clock } from '../base/clock';
 import { HoldfastError } from '../base/errors';
 import type { StoreHealth } from '../base/store-state';
+import { pause } from '../flow/waiting';
 import { defaultLimits, type Limits } from '../leases/lease';
 import { type Config, settingsWarnings } from './config/config';
 
@@ -214,7 +215,7 @@ async function load(dictionary: string, waitsUntil: number, options: PreloadOpti
         return;
       }
     }
-    await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+    await pause(clock, PAUSE_MS);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock';
+import { pause } from '../../flow/waiting';
 import type { OwnershipStore } from '../entry-store';
 import { type EntryAmount, LocalWrites, NOTHING, plus } from './amount';
 
@@ -27,7 +28,7 @@ class ReadTurns {
 
   private async runAfterPause<T>(read: () => Promise<T>): Promise<T> {
     const waitMs = this.pauseEnd - this.clock.now();
-    if (waitMs > 0) await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
+    if (waitMs > 0) await pause(this.clock, waitMs);
     const startedAt = this.clock.now();
     try {
       return await read();

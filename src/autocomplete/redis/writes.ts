@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
+import { pause } from '../../flow/waiting';
 import type { Commands, RawArgument, Script } from '../../redis/commands';
 import type { Missing, StoredEntry } from '../entry-store';
 import { chunkKey, newWriteId } from './entry-keys';
@@ -54,7 +55,7 @@ export class BulkWrites {
           if ((report?.memoryShare ?? 0) >= MOST_MEMORY_SHARE) throw new StoreFailure('no', 'full');
           if ((report?.replicaLagBytes ?? 0) <= MOST_LAG_BYTES) return;
           if (waitedMs >= LONGEST_WAIT_MS) throw new StoreFailure('no', 'overloaded');
-          await new Promise<void>((resolve) => this.clock.after(PAUSE_MS, resolve));
+          await pause(this.clock, PAUSE_MS);
           waitedMs += PAUSE_MS;
         }
       },

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { replicationMark } from '../../../generated/redis/scripts';
 import type { Clock, Timer } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
+import { pause } from '../../flow/waiting';
 import { markKey } from '../buckets';
 import { isNotPermitted, redirectionOf } from '../failure-class';
 import { OccasionalConnection, type OccasionalConnectionOptions } from '../redis-client';
@@ -103,7 +104,7 @@ export class ReplicaConfirmations {
         this.setRefused(false);
       } catch (error) {
         this.onFailed(batch, error);
-        await new Promise<void>((resolve) => this.options.clock.after(PAUSE_MS, resolve));
+        await pause(this.options.clock, PAUSE_MS);
       }
     }
     this.isRunning = false;

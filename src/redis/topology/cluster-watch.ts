@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../base/clock';
+import { answersInTime } from '../../flow/waiting';
 import type { RedisHost } from '../../base/redis-address';
 import { SLOT_COUNT } from '../buckets';
 import type { RedisEndpoint } from '../endpoint';
@@ -180,35 +181,10 @@ export class ClusterWatch {
   }
 
   /** Resolves to the best answer of the nodes. Undefined: no node answers in time. */
-  private bestAnswer(questions: readonly Promise<ClusterView>[]): Promise<ClusterView | undefined> {
-    if (questions.length === 0) return Promise.resolve(undefined);
+  private async bestAnswer(questions: readonly Promise<ClusterView>[]): Promise<ClusterView | undefined> {
     const { clock, onError } = this.options;
-    return new Promise((resolve) => {
-      const views: ClusterView[] = [];
-      let openCount = questions.length;
-      const finish = () => {
-        timer.cancel();
-        resolve(bestOf(views));
-      };
-      let timer = clock.after(ANSWER_TIMEOUT_MS, finish);
-      const settled = () => {
-        openCount -= 1;
-        if (openCount === 0) finish();
-      };
-      for (const question of questions) {
-        question
-          .then(
-            (view) => {
-              if (views.push(view) > 1) return;
-              timer.cancel();
-              timer = clock.after(SECOND_OPINION_MS, finish);
-            },
-            (error: unknown) => onError(error as Error),
-          )
-          .then(settled)
-          .catch(onError);
-      }
-    });
+    const times = { clock, firstMs: ANSWER_TIMEOUT_MS, othersMs: SECOND_OPINION_MS, onError };
+    return bestOf(await answersInTime(questions, times));
   }
 }
 

@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { Clock } from '../../base/clock';
 import { Rounds } from '../../flow/rerun';
+import { answersInTime } from '../../flow/waiting';
 import type { RedisHost, RedisUser } from '../../base/redis-address';
 import { type RedisOptions, userOptions } from '../endpoint';
 
@@ -89,7 +90,14 @@ export class Sentinels {
   }
 
   private async refresh(): Promise<void> {
-    const { newest, isUnanimous } = await this.ask();
+    const { clock, onError } = this.options;
+    const times = { clock, firstMs: ANSWER_TIMEOUT_MS, othersMs: SECOND_OPINION_MS, onError };
+    const views = await answersInTime(
+      this.clients.map((client) => this.viewOf(client)),
+      times,
+    );
+    const [newest] = [...views].sort((a, b) => b.failoverEpoch - a.failoverEpoch);
+    const isUnanimous = views.length === this.clients.length;
     const before = this.known;
     if (!newest || this.closed) return;
     // Only newly installed sentinels count failovers from the start again. Then all sentinels answer lower numbers.
@@ -98,39 +106,6 @@ export class Sentinels {
     const { host, port } = newest.master;
     if (before?.master.host === host && before.master.port === port) return;
     for (const listener of this.listeners) listener(newest.master);
-  }
-
-  private ask(): Promise<{ newest: View | undefined; isUnanimous: boolean }> {
-    const { clock, onError } = this.options;
-    return new Promise((resolve) => {
-      let newest: View | undefined;
-      let answeredCount = 0;
-      let openCount = this.clients.length;
-      const finish = () => {
-        timer.cancel();
-        resolve({ newest, isUnanimous: answeredCount === this.clients.length });
-      };
-      let timer = clock.after(ANSWER_TIMEOUT_MS, finish);
-      for (const client of this.clients) {
-        this.viewOf(client)
-          .then(
-            (view) => {
-              answeredCount += 1;
-              if (!newest) {
-                timer.cancel();
-                timer = clock.after(SECOND_OPINION_MS, finish);
-              }
-              if (!newest || view.failoverEpoch > newest.failoverEpoch) newest = view;
-            },
-            (error: unknown) => onError(error as Error),
-          )
-          .then(() => {
-            openCount -= 1;
-            if (openCount === 0) finish();
-          })
-          .catch(onError);
-      }
-    });
   }
 
   private async viewOf(client: Redis): Promise<View> {
