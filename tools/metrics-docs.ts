@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { MetricDefinition } from '../src/server/metrics/sources';
-import { metrics } from '../src/server/metrics/prometheus';
+import type { MetricText } from '../src/base/meters';
+import { metricsOf } from '../src/server/metrics/prometheus';
+import { products } from '../src/server/products';
 import { wrapped } from './configuration-docs';
 
 /**
@@ -16,7 +17,7 @@ const HEAD = `# Metrics
 
 **Which metrics does the server have, and what does a rising value mean?**
 
-<!-- Written by tools/metrics-docs.ts from src/server/metrics and src/leases/lease-metrics.ts. Do not edit. -->
+<!-- Written by tools/metrics-docs.ts from the metrics of src/server and of the products. Do not edit. -->
 
 ${wrapped(
   'Prometheus reads the metrics at `http://127.0.0.1:50052/metrics`, the port of ' +
@@ -54,10 +55,10 @@ ${wrapped('A panel without data says why: an empty "Redis failures" is good, an 
 `;
 
 export function metricsPage(): string {
-  return [HEAD, PICTURE, ...metrics.map(section)].join('\n');
+  return [HEAD, PICTURE, ...metricsOf(products).map(section)].join('\n');
 }
 
-function section({ name, type, unit, labels, help, rising }: MetricDefinition): string {
+function section({ name, type, unit, labels, help, rising }: MetricText): string {
   const shown = Object.entries(labels).map(([label, values]) => `Label \`${label}\`: ${values}`);
   const rows = [`Type: ${type}`, `Unit: ${unit}`, ...shown, `A rising value: ${rising}`];
   return `## ${name}\n\n${wrapped(help)}\n\n${rows.map((row) => wrapped(row, '- ', '  ')).join('\n')}\n`;

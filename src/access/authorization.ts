@@ -4,7 +4,7 @@ import { inTurns } from '../flow/turns';
 import { Place } from '../flow/bounded-lists';
 import type { AuditedAct, AuditedCaller, AuditLog } from './audit';
 import type { Permissions, Policy } from './policy';
-import type { CalledService, RequiredVerb, Verb } from './verbs';
+import type { RequiredVerb, Verb } from './verbs';
 
 /** The permissions of the caller of one call, for the call's service. */
 export interface NameChecks {
@@ -21,7 +21,10 @@ export type CheckNames<Request> = (request: Request, caller: NameChecks) => void
 
 /** What a call needs of its caller. */
 export interface CallRule {
-  readonly service: CalledService;
+  /** The service, as a policy names it. */
+  readonly service: string;
+  /** What the names of the service are the names of, such as `lock`. Undefined: its calls name only the server. */
+  readonly kind: string | undefined;
   readonly verb: RequiredVerb;
   readonly names: CheckNames<never>;
   /** True: no quota refuses the request, because a refusal would lose a lease. */
@@ -80,7 +83,7 @@ interface MissingVerb {
 
 /** A permission that the caller lacks. */
 export interface MissingPermission extends Requirement {
-  readonly service: CalledService;
+  readonly service: string;
   readonly error: HoldfastError;
 }
 
@@ -199,29 +202,21 @@ export class CallPermissions implements NameChecks {
 
   /** @param missing without a name: the verb for every name */
   private refuse({ verb, name }: MissingVerb, afterReload: boolean): HoldfastError {
-    const { service } = this.rule;
-    const error = notAllowed(this.call.identity, service, verb, name);
+    const { service, kind } = this.rule;
+    const error = notAllowed(this.call.identity, kind, verb, name);
     this.call.permissionMissing({ service, verb, name: name ?? '', error }, afterReload);
     return error;
   }
 }
 
-const KINDS: Readonly<Record<CalledService, string>> = {
-  LockService: 'lock',
-  SemaphoreService: 'semaphore',
-  AutocompleteService: 'dictionary or list',
-  ServerService: 'server',
-  SessionService: 'session',
-};
-
 /** The text names the identity, the verb and the name, and nothing of the policy. */
 function notAllowed(
   identity: string,
-  service: CalledService,
+  kind: string | undefined,
   verb: Verb,
   name: string | undefined,
 ): HoldfastError {
-  const subject = service === 'ServerService' ? 'this server' : subjectOf(KINDS[service], name);
+  const subject = kind === undefined ? 'this server' : subjectOf(kind, name);
   return new HoldfastError(
     'NOT_ALLOWED',
     `${identity} does not have the permission "${verb}" for ${subject}; ask the operator for the permission`,

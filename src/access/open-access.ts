@@ -29,6 +29,8 @@ export interface AccessSettings {
   readonly tokens?: NamedFile | undefined;
   readonly jwt?: JwtSettings | undefined;
   readonly policy?: NamedFile | undefined;
+  /** The services with rules in the policy that are not of the contract. Default: none. */
+  readonly policyServices?: readonly string[] | undefined;
   /** The quotas of every caller that the policy gives no other quotas. Undefined: none. */
   readonly quotas?: Quotas | undefined;
   /** The file with the password of Redis, and what uses a password; it rejects while Redis refuses the password. */
@@ -60,7 +62,7 @@ export interface OpenedAccess {
  * @param certificateEnds receives the ends of the certificates, and is closed with the rest
  */
 export async function openAccess(
-  { tls, tokens, jwt, policy, quotas, redisPassword, policyIntervalMs }: AccessSettings,
+  { tls, tokens, jwt, policy, policyServices, quotas, redisPassword, policyIntervalMs }: AccessSettings,
   clock: Clock,
   log: Log,
   auditLog = log,
@@ -75,6 +77,7 @@ export async function openAccess(
     policy &&
     new PolicyFile({
       file: policy,
+      services: policyServices,
       log,
       intervalMs: policyIntervalMs,
       onChanged: (changed, rules) => {

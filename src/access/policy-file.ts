@@ -10,6 +10,8 @@ const MAX_FILE_BYTES = 256 * 1024;
 
 export interface PolicyFileOptions {
   readonly file: NamedFile;
+  /** Further services that may have rules. Default: none. */
+  readonly services?: readonly string[] | undefined;
   readonly log: Log;
   /** Called after each reload. Not called for the policy of the start. */
   readonly onChanged: (policy: Policy, quotas: readonly QuotaRule[]) => void;
@@ -56,8 +58,8 @@ export class PolicyFile {
   }
 
   private async load(content: Buffer): Promise<void> {
-    const { file, log, onChanged } = this.options;
-    const read = await readInThread(content.toString('utf8'));
+    const { file, log, services = [], onChanged } = this.options;
+    const read = await readInThread({ text: content.toString('utf8'), services });
     if ('problems' in read) {
       throw new UnusableFile(
         `${file.setting}: ${file.path} is not a policy:\n${read.problems.map((problem) => `  ${problem}`).join('\n')}`,
@@ -77,10 +79,12 @@ export class PolicyFile {
 }
 
 /** The thread ends after its work, because reloads are rare. */
-async function readInThread(text: string): Promise<PolicyContent | PolicyProblems> {
+async function readInThread(
+  policy: PolicyThreadCalls['readPolicy']['takes'],
+): Promise<PolicyContent | PolicyProblems> {
   const thread = new TaskThread<PolicyThreadCalls>(join(__dirname, 'policy-thread-main'), undefined);
   try {
-    return await thread.call('readPolicy', text);
+    return await thread.call('readPolicy', policy);
   } finally {
     await thread.close();
   }

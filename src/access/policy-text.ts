@@ -5,7 +5,7 @@ import { escapeText } from '../base/text';
 import { QUOTA_NAMES } from '../base/accounts';
 import { globProblem } from './identity';
 import { type PolicyRule, type QuotaRule, readMaxTtl } from './policy';
-import { SERVICES, VERBS, type ServiceName } from './verbs';
+import { SERVICES, VERBS } from './verbs';
 
 export interface PolicyContent {
   readonly rules: readonly PolicyRule[];
@@ -49,7 +49,7 @@ const glob = text(MAX_IDENTITY_BYTES)
 const list = <T extends z.ZodType>(item: T, what: string) =>
   z.array(item, { error: `must be a list of ${what}, such as [a, b]` });
 
-const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+const oneOf = <const T extends string>(values: readonly T[]) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
 const MAX_TTL_TEXT = 'must be a span from 100ms to 24h, such as 500ms, 30s or 2m';
@@ -61,23 +61,25 @@ const maxTtl = z
   .refine((value) => readMaxTtl(value) !== undefined, MAX_TTL_TEXT)
   .optional();
 
-const ruleSchema = z
-  .strictObject({
-    identities: list(glob, 'globs').min(1, notEmpty),
-    services: list(oneOf(SERVICES), 'services').min(1, notEmpty),
-    names: list(text(MAX_NAME_BYTES), 'prefixes of names').min(1, notEmpty),
-    allow: list(oneOf(VERBS), 'verbs'),
-    max_ttl: maxTtl,
-  })
-  .refine(
-    ({ max_ttl, allow, services }) =>
-      max_ttl === undefined ||
-      (allow.includes('use') && services.some((one) => one === 'LockService' || one === 'SemaphoreService')),
-    {
-      path: ['max_ttl'],
-      message: 'needs the verb use, and LockService or SemaphoreService, because only leases have a ttl',
-    },
-  );
+const ruleSchema = (known: readonly string[]) =>
+  z
+    .strictObject({
+      identities: list(glob, 'globs').min(1, notEmpty),
+      services: list(oneOf(known), 'services').min(1, notEmpty),
+      names: list(text(MAX_NAME_BYTES), 'prefixes of names').min(1, notEmpty),
+      allow: list(oneOf(VERBS), 'verbs'),
+      max_ttl: maxTtl,
+    })
+    .refine(
+      ({ max_ttl, allow, services }) =>
+        max_ttl === undefined ||
+        (allow.includes('use') &&
+          services.some((one) => one === 'LockService' || one === 'SemaphoreService')),
+      {
+        path: ['max_ttl'],
+        message: 'needs the verb use, and LockService or SemaphoreService, because only leases have a ttl',
+      },
+    );
 
 /** The smallest value of each quota. With a quota of 0 commands per second, a caller could not make any call. */
 const SMALLEST = {
@@ -119,19 +121,23 @@ function quota(name: keyof typeof SMALLEST) {
   return z.int({ error: expected }).min(SMALLEST[name], expected).optional();
 }
 
-const policySchema = z.strictObject({
-  rules: list(ruleSchema, 'rules').refine(
-    (rules) =>
-      rules.reduce((sum, { services, names }) => sum + services.length * names.length, 0) <= MAX_PAIRS,
-    `must not have more than ${MAX_PAIRS} pairs of a service and a name in all rules together`,
-  ),
-  quotas: list(quotaSchema, 'quotas')
-    .max(MAX_QUOTAS, `must not have more than ${MAX_QUOTAS} items`)
-    .default([]),
-});
+const policySchema = (known: readonly string[]) =>
+  z.strictObject({
+    rules: list(ruleSchema(known), 'rules').refine(
+      (rules) =>
+        rules.reduce((sum, { services, names }) => sum + services.length * names.length, 0) <= MAX_PAIRS,
+      `must not have more than ${MAX_PAIRS} pairs of a service and a name in all rules together`,
+    ),
+    quotas: list(quotaSchema, 'quotas')
+      .max(MAX_QUOTAS, `must not have more than ${MAX_QUOTAS} items`)
+      .default([]),
+  });
 
-/** Reads the text of a policy file. Strict: an unknown key, a wrong type or a misspelt verb makes the text no policy. */
-export function readPolicy(source: string): PolicyContent | PolicyProblems {
+/**
+ * Reads the text of a policy file. Strict: an unknown key, a wrong type or a misspelt verb makes the text no policy.
+ * @param others services that are not of the contract
+ */
+export function readPolicy(source: string, others: readonly string[] = []): PolicyContent | PolicyProblems {
   if (source !== '' && !source.endsWith('\n')) {
     const line = source.split('\n').length;
     return { problems: [`line ${line}: does not end with a line feed, so the file may be half written`] };
@@ -150,7 +156,7 @@ export function readPolicy(source: string): PolicyContent | PolicyProblems {
   } catch (error) {
     return { problems: shown([String(error)]) };
   }
-  const result = policySchema.safeParse(value);
+  const result = policySchema([...SERVICES, ...others]).safeParse(value);
   if (result.success) return { ...result.data, warnings: warningsOf(result.data.rules, document, lines) };
   return { problems: shown(result.error.issues.map((issue) => problemOf(issue, document, lines))) };
 }
@@ -166,7 +172,7 @@ function warningsOf(rules: readonly PolicyRule[], document: Document, lines: Lin
   return shown(warnings);
 }
 
-function nameWarnings(name: string, services: readonly ServiceName[]): readonly string[] {
+function nameWarnings(name: string, services: readonly string[]): readonly string[] {
   return [
     ...(name.endsWith('*')
       ? ['a name is a prefix, and "*" stands for itself in it; remove "*" unless names contain "*"']

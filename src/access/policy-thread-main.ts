@@ -3,9 +3,12 @@ import { type PolicyContent, type PolicyProblems, readPolicy } from './policy-te
 
 /** The calls of the thread that reads policy files: YAML of 256 KiB takes tens of milliseconds. */
 export interface PolicyThreadCalls {
-  readPolicy: { takes: string; answers: PolicyContent | PolicyProblems };
+  readPolicy: {
+    takes: { readonly text: string; readonly services: readonly string[] };
+    answers: PolicyContent | PolicyProblems;
+  };
 }
 
 /** The start of the thread that reads policy files. */
 
-answerTasks<PolicyThreadCalls>({ readPolicy });
+answerTasks<PolicyThreadCalls>({ readPolicy: ({ text, services }) => readPolicy(text, services) });

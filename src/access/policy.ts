@@ -10,12 +10,12 @@ import {
 import { BoundedCache } from '../flow/bounded-lists';
 import { identityGlob, type IdentityGlob } from './identity';
 import { AllowedPlaces, PrefixTable } from './prefixes';
-import { type CalledService, type ServiceName, type Verb, VERBS } from './verbs';
+import { type Verb, VERBS } from './verbs';
 
 export interface PolicyRule {
   /** Globs of identities. `*` stops at `/`. */
   readonly identities: readonly string[];
-  readonly services: readonly ServiceName[];
+  readonly services: readonly string[];
   /** Prefixes of names. The empty prefix is the beginning of every name. */
   readonly names: readonly string[];
   /** Empty: nothing is allowed. */
@@ -61,38 +61,38 @@ function has(verbs: VerbSet, verb: Verb): boolean {
 
 /** The permissions of one identity. */
 export class Permissions {
-  private readonly readable = new Map<CalledService, AllowedPlaces>();
+  private readonly readable = new Map<string, AllowedPlaces>();
 
   /** @param ttlTables only of services whose rules bound the ttl, with the prefixes of `tables` */
   constructor(
-    private readonly tables: ReadonlyMap<CalledService, PrefixTable>,
-    private readonly ttlTables: ReadonlyMap<CalledService, PrefixTable>,
+    private readonly tables: ReadonlyMap<string, PrefixTable>,
+    private readonly ttlTables: ReadonlyMap<string, PrefixTable>,
   ) {}
 
   /** The longest prefix of the name decides. A name without a prefix in the rules is denied. */
-  allows(service: CalledService, verb: Verb, name: string): boolean {
+  allows(service: string, verb: Verb, name: string): boolean {
     return has(this.tables.get(service)?.find(name) ?? NOTHING, verb);
   }
 
   /** The longest ttl that the rules with `use` allow for the name (ms). Undefined: the rules have no bound. */
-  maxTtlMs(service: CalledService, name: string): number | undefined {
+  maxTtlMs(service: string, name: string): number | undefined {
     const bound = this.ttlTables.get(service)?.find(name) ?? NO_PREFIX;
     return bound > 0 && bound < Infinity ? bound : undefined;
   }
 
   /** Whether any name of the service may be allowed. */
-  allowsSome(service: CalledService, verb: Verb): boolean {
+  allowsSome(service: string, verb: Verb): boolean {
     return this.tables.get(service)?.some((verbs) => has(verbs, verb)) ?? false;
   }
 
   /** For a name that may not be read: a place before the next names that may be read. Undefined: no such names follow. */
-  nextReadable(service: CalledService, name: string): string | undefined {
+  nextReadable(service: string, name: string): string | undefined {
     let places = this.readable.get(service);
     if (places === undefined) this.readable.set(service, (places = this.readablePlaces(service)));
     return places.next(name);
   }
 
-  private readablePlaces(service: CalledService): AllowedPlaces {
+  private readablePlaces(service: string): AllowedPlaces {
     const entries = [...(this.tables.get(service)?.entries() ?? [])];
     return new AllowedPlaces(
       entries.map(({ prefix, value, around }) => ({
@@ -105,7 +105,7 @@ export class Permissions {
 }
 
 interface CompiledRule {
-  readonly services: readonly ServiceName[];
+  readonly services: readonly string[];
   readonly names: readonly string[];
   readonly verbs: VerbSet;
   /** Infinity: no bound. */
@@ -154,7 +154,7 @@ export class Policy {
   }
 
   private compile(identity: string): Permissions {
-    const services = new Map<ServiceName, ServiceRules>();
+    const services = new Map<string, ServiceRules>();
     for (const [matches, rules] of this.globs) {
       if (!matches(identity)) continue;
       for (const rule of rules) unite(services, rule);
@@ -171,10 +171,7 @@ export class Policy {
   }
 }
 
-function unite(
-  found: Map<ServiceName, ServiceRules>,
-  { services, names, verbs, maxTtlMs }: CompiledRule,
-): void {
+function unite(found: Map<string, ServiceRules>, { services, names, verbs, maxTtlMs }: CompiledRule): void {
   const allowsUse = has(verbs, 'use');
   for (const service of services) {
     let rules = found.get(service);
@@ -255,7 +252,7 @@ function usesOf(quotas: Quotas): SharedUses {
 export interface PolicyQuestion {
   readonly identity: string;
   readonly verb: Verb;
-  readonly service: ServiceName;
+  readonly service: string;
   /** The empty text for calls without a name. */
   readonly name: string;
 }

@@ -14,16 +14,11 @@ export type Verb = (typeof VERBS)[number];
 /** `none`: every proven caller may make the call. */
 export type RequiredVerb = Verb | 'none';
 
-/** The services of a policy, by their names in the contract. */
-export const SERVICES = ['LockService', 'SemaphoreService', 'AutocompleteService', 'ServerService'] as const;
-export type ServiceName = (typeof SERVICES)[number];
-
 /**
- * All services of the contract. A policy has no rules for SessionService: each command of a session needs a permission in
- * LockService or SemaphoreService.
+ * The services of a policy, by their names in the contract. There are no rules for SessionService: each command of a
+ * session needs a permission in LockService or SemaphoreService.
  */
-export const CALLED_SERVICES = [...SERVICES, 'SessionService'] as const;
-export type CalledService = (typeof CALLED_SERVICES)[number];
+export const SERVICES = ['LockService', 'SemaphoreService', 'AutocompleteService', 'ServerService'] as const;
 
 const PACKAGE = 'holdfast.v1';
 /** The numbers of the options `required_verb` and `command_verb` (proto/holdfast/v1/access.proto). */
@@ -34,6 +29,7 @@ const NUMBERS: readonly (RequiredVerb | undefined)[] = [undefined, 'none', ...VE
 export interface DescribedCall {
   /** The path of the HTTP/2 request, such as `/holdfast.v1.LockService/AcquireLock`. */
   readonly path: string;
+  /** Without its package. */
   readonly service: string;
   readonly method: string;
   /** Undefined: the contract declares none, which is a defect. */
@@ -41,20 +37,24 @@ export interface DescribedCall {
 }
 
 /**
- * The calls of the contract with their verbs, in the order of the contract.
+ * The calls of the contract with their verbs, in the order of the contract, and the calls of other packages that have a
+ * verb.
  * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
  */
 export function describedCalls(fileDescriptorSet: Uint8Array): readonly DescribedCall[] {
-  return filesOf(fileDescriptorSet)
-    .flatMap((file) => file.service)
-    .flatMap((service) =>
-      service.method.map((method) => ({
-        path: `/${PACKAGE}.${service.name}/${method.name}`,
-        service: service.name,
-        method: method.name,
-        verb: verbOf(method, REQUIRED_VERB),
-      })),
-    );
+  const { file: files } = fromBinary(FileDescriptorSetSchema, fileDescriptorSet);
+  return files.flatMap((file) =>
+    file.service
+      .flatMap(({ name: service, method: methods }) =>
+        methods.map((method) => ({
+          path: `/${file.package}.${service}/${method.name}`,
+          service,
+          method: method.name,
+          verb: verbOf(method, REQUIRED_VERB),
+        })),
+      )
+      .filter(({ verb }) => verb !== undefined || file.package === PACKAGE),
+  );
 }
 
 export interface DescribedCommand {

@@ -22,6 +22,50 @@ export class Distribution {
   }
 }
 
+export type Labels = Readonly<Record<string, string>>;
+
+export interface NumberSample {
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+export interface DistributionSample {
+  readonly labels?: Labels;
+  /** Of milliseconds. The metric has seconds. */
+  readonly distribution: Distribution;
+}
+
+export interface MetricText {
+  readonly name: string;
+  /** One sentence for `# HELP`. */
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly unit: 'count' | 'seconds' | 'bytes' | '0 or 1';
+  /** The labels, each with its values. */
+  readonly labels: Labels;
+  /** What a rising value means, for docs/operations/metrics.md. */
+  readonly rising: string;
+}
+
+interface NumberMetric<Source> extends MetricText {
+  readonly type: 'counter' | 'gauge';
+  read(source: Source): Iterable<NumberSample>;
+}
+
+interface HistogramMetric<Source> extends MetricText {
+  readonly type: 'histogram';
+  read(source: Source): Iterable<DistributionSample>;
+}
+
+/**
+ * A metric, and how its values are read when Prometheus asks. The labels of a metric never have names of locks, holders or
+ * identities: such values have no bound, and are not for everybody who may read metrics.
+ */
+export type MetricDefinition<Source> = NumberMetric<Source> | HistogramMetric<Source>;
+
+/** Converts milliseconds to seconds. */
+export const MS = 1 / 1000;
+
 /** The part of a logger that the transport needs. A pino logger has this shape. */
 export interface Log {
   debug(fields: object, message: string): void;

@@ -1,40 +1,47 @@
-import type { Distribution } from '../base/meters';
+import type { Distribution, Labels, MetricDefinition } from '../base/meters';
 import type { Service } from './lease';
-import type { ServiceMeters } from './lease-meters';
-import type { Labels, MetricDefinition, MetricSources } from '../server/metrics/sources';
+import type { LeaseMeters, ServiceMeters } from './lease-meters';
+
+/** What the metrics of locks, semaphores and sessions are read from. */
+export interface LeaseSource {
+  readonly leases: { readonly meters: LeaseMeters; waiterCountOf(service: Service): number };
+  readonly sessions: { readonly size: number };
+  /** The failed commands of sessions by reason, which the status of the session's stream does not show. */
+  readonly failures: { all(): Iterable<readonly [string, number]> };
+}
 
 const SERVICES = ['lock', 'semaphore'] as const;
 const SERVICE_LABEL: Labels = { service: '`lock`, `semaphore`' };
 
 const countsOf = (count: (meters: ServiceMeters) => number) =>
-  function* ({ permits }: MetricSources) {
+  function* ({ leases }: LeaseSource) {
     for (const service of SERVICES) {
-      if (permits) yield { labels: { service }, value: count(permits.meters[service]) };
+      yield { labels: { service }, value: count(leases.meters[service]) };
     }
   };
 
 const timesOf = (time: (meters: ServiceMeters) => Distribution) =>
-  function* ({ permits }: MetricSources) {
+  function* ({ leases }: LeaseSource) {
     for (const service of SERVICES) {
-      if (permits) yield { labels: { service }, distribution: time(permits.meters[service]) };
+      yield { labels: { service }, distribution: time(leases.meters[service]) };
     }
   };
 
-function* waitersOf({ permits }: MetricSources) {
+function* waitersOf({ leases }: LeaseSource) {
   for (const service of SERVICES as readonly Service[]) {
-    if (permits) yield { labels: { service }, value: permits.waiterCountOf(service) };
+    yield { labels: { service }, value: leases.waiterCountOf(service) };
   }
 }
 
-function* lossesOf({ permits }: MetricSources) {
+function* lossesOf({ leases }: LeaseSource) {
   for (const service of SERVICES) {
-    for (const [cause, value] of Object.entries(permits?.meters[service].lost ?? {})) {
+    for (const [cause, value] of Object.entries(leases.meters[service].lost)) {
       yield { labels: { service, cause }, value };
     }
   }
 }
 
-export const leaseMetrics: readonly MetricDefinition[] = [
+export const leaseMetrics: readonly MetricDefinition<LeaseSource>[] = [
   {
     name: 'holdfast_leases_held',
     type: 'gauge',
@@ -137,6 +144,18 @@ export const leaseMetrics: readonly MetricDefinition[] = [
     labels: {},
     help: 'Open sessions.',
     rising: 'More client processes. A server accepts 10,000.',
-    read: ({ sessions }) => (sessions ? [{ value: sessions.size }] : []),
+    read: ({ sessions }) => [{ value: sessions.size }],
+  },
+  {
+    name: 'holdfast_session_failures_total',
+    type: 'counter',
+    unit: 'count',
+    labels: { reason: 'name of the reason, such as `OVERLOADED`: [errors.md](../errors.md) has all reasons' },
+    help: 'Commands of sessions that have failed, by reason. All client packages acquire by such commands.',
+    rising:
+      'With `OVERLOADED`, `QUOTA_EXCEEDED`, `QUEUE_FULL` or `STORE_FULL`: overload, quotas or full queues. With `STORE_UNAVAILABLE`: Redis does not answer. With `NOT_ALLOWED`: refused callers, named by the audit log. `CONTENDED` counts acquires that give up.',
+    *read({ failures }) {
+      for (const [reason, value] of failures.all()) yield { labels: { reason }, value };
+    },
   },
 ];

@@ -7,7 +7,7 @@ import type {
 } from '@grpc/grpc-js';
 import type { AuditedAct } from '../access/audit';
 import type { CallRule, CheckNames, EVERY_RIGHT, NamedByCommand } from '../access/authorization';
-import { CALLED_SERVICES, describedCalls, type Verb } from '../access/verbs';
+import { describedCalls, type Verb } from '../access/verbs';
 import type { StreamCall } from '../base/call';
 import type { CallTrace } from '../base/meters';
 import type { ReadableNames } from '../base/names';
@@ -23,6 +23,8 @@ import type { RequestReader } from './streams';
 export interface OfferedService {
   readonly definition: ServiceDefinition;
   readonly rows: Readonly<Record<string, Row>>;
+  /** What its names are the names of, such as `lock`, for texts. Undefined: its calls name only the server. */
+  readonly kind?: string;
   /** True: NOT_SERVING while the server loads what belongs to its start. */
   readonly isLoadedAtStart?: boolean;
 }
@@ -142,7 +144,7 @@ export interface OfferedCall extends CallKind {
   readonly bytes: number | undefined;
   /** Whether the client moves the stream to another connection by itself. */
   readonly moves: boolean;
-  /** Undefined: the call is not of the contract, so every proven caller may make the call, and nothing counts. */
+  /** Undefined: the call has no verb, so every proven caller may make the call, and nothing counts. */
   readonly rule: CallRule | undefined;
 }
 
@@ -157,10 +159,11 @@ export function offeredCalls(
   fileDescriptorSet: Uint8Array,
 ): ReadonlyMap<string, OfferedCall> {
   const verbs = new Map(describedCalls(fileDescriptorSet).map(({ path, verb }) => [path, verb]));
-  const calls = services.flatMap(({ definition, rows }) =>
+  const calls = services.flatMap(({ definition, rows, kind }) =>
     Object.entries(definition).map(([field, method]) => {
+      const { path } = method;
       const row = rows[field] as Row;
-      return offeredCall(method, row, ruleOf(method.path, row, verbs));
+      return offeredCall(method, row, ruleOf({ path, row, kind, verb: verbs.get(path) }));
     }),
   );
   return new Map(calls.map((call) => [call.path, call]));
@@ -188,19 +191,21 @@ function offeredCall(
   };
 }
 
-function ruleOf(
-  path: string,
-  row: Row,
-  verbs: ReadonlyMap<string, CallRule['verb'] | undefined>,
-): CallRule | undefined {
-  if (!path.startsWith(CONTRACT)) return undefined;
-  const [name] = path.slice(CONTRACT.length).split('/');
-  const service = CALLED_SERVICES.find((called) => called === name);
-  const verb = verbs.get(path);
-  if (service === undefined || verb === undefined || 'serve' in row)
-    throw new Error(`the call ${path} has no required_verb, or asks for no credential`);
+function ruleOf({ path, row, kind, verb }: RuledCall): CallRule | undefined {
+  if (verb === undefined || 'serve' in row) {
+    if (path.startsWith(CONTRACT))
+      throw new Error(`the call ${path} has no required_verb, or asks for no credential`);
+    return undefined;
+  }
+  const [, service = ''] = /([^./]+)\/[^/]+$/.exec(path) ?? [];
   const { names, keepsLease, audit } = row;
-  return { service, verb, names, keepsLease, audit };
+  return { service, kind, verb, names, keepsLease, audit };
+}
+
+interface RuledCall extends Pick<CallRule, 'kind'> {
+  readonly path: string;
+  readonly row: Row;
+  readonly verb: CallRule['verb'] | undefined;
 }
 
 /** What the caller of a request may ask for. */

@@ -4,9 +4,6 @@ import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import type { Access } from '../access/access';
 import { AuditLog } from '../access/audit';
 import type { Authorization } from '../access/authorization';
-import type { AutocompleteEngine } from '../autocomplete/autocomplete';
-import { autocompleteService } from '../autocomplete/service/autocomplete-services';
-import { type AutocompleteLimits, defaultAutocompleteLimits } from '../autocomplete/suggestion';
 import type { Accounts } from '../base/accounts';
 import { Callers, SEVERAL_ADDRESSES } from '../base/callers';
 import type { Clock } from '../base/clock';
@@ -14,11 +11,6 @@ import type { Log } from '../base/meters';
 import { type SampleBounds, SampledLines } from '../base/sampled-lines';
 import type { StoreHealth, StoreOperations } from '../base/store-state';
 import type { Limits } from '../leases/lease';
-import type { LeaseEngine } from '../leases/leases';
-import { lockService, semaphoreService } from '../leases/service/lease-services';
-import { SessionCommands } from '../leases/service/session-commands';
-import { sessionService } from '../leases/service/session-conversation';
-import type { Sessions } from '../leases/sessions/sessions';
 import { CallerCounts } from '../rpc/caller-counts';
 import { callAnswers } from '../rpc/entry/call-answers';
 import { CallMeters, type CallSpans, type CutCause } from '../rpc/entry/call-meters';
@@ -31,6 +23,7 @@ import type { IntakeLimits, IntakeStats } from '../rpc/entry/unfinished';
 import { grpcService } from '../rpc/handlers';
 import { type OfferedCall, offeredCalls, type OfferedService } from '../rpc/service';
 import { Health } from './health';
+import type { OpenedProduct } from './products';
 import { Descriptors, Reflection } from './reflection';
 import { serverService } from './server-service';
 
@@ -39,8 +32,7 @@ export interface DrainParts {
   readonly connections: Connections;
   readonly health: Health;
   readonly reflection: Reflection;
-  /** Refuses new work. Resolves when every wait and stream has ended. */
-  readonly engine: { drain(): Promise<unknown> };
+  readonly products: readonly OpenedProduct[];
   readonly log: Log;
 }
 
@@ -50,12 +42,13 @@ export interface DrainParts {
  * Connections that are still open after `timeoutMs` are closed.
  */
 async function drainServer(parts: DrainParts, timeoutMs: number): Promise<void> {
-  const { server, connections, health, reflection, engine, log } = parts;
+  const { server, connections, health, reflection, products, log } = parts;
   const timeout = startTimeout(timeoutMs);
   try {
     health.drain();
-    const ended = engine.drain().catch((error: unknown) => {
-      log.error({ err: error }, 'the engine failed to drain');
+    const draining = products.map(async (product) => product.drain?.(timeoutMs));
+    const ended = Promise.all(draining).catch((error: unknown) => {
+      log.error({ err: error }, 'a product failed to drain');
     });
     if (await timeout.expiresBefore(ended))
       log.warn({}, 'waits and streams are still open after the drain timeout');
@@ -100,23 +93,12 @@ function startTimeout(timeoutMs: number): Timeout {
 
 /** One line for each address and cause. */
 const CUTS: SampleBounds = { intervalMs: 10_000, linesOfKey: 1, keys: 20 };
-/** The part of the drain in which clients may move their sessions. Then the sessions end with a status. */
-const SESSIONS_SHARE = 0.8;
 /** The build copies this file into dist/, so the path is the same for the compiled code. */
 const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
 
-/** Gets the services of the contract, and returns those that the server has. */
-export type ChangeServices = (services: readonly OfferedService[]) => readonly OfferedService[];
-
 export interface GrpcServerParts {
-  readonly engine: LeaseEngine & { drain(): Promise<void> };
-  /**
-   * `drain` is called after all streams have received the order to end. An open import may then still abandon its entries
-   * or finish its commit.
-   */
-  readonly autocomplete: AutocompleteEngine & { drain(): void };
-  readonly autocompleteLimits?: AutocompleteLimits | undefined;
-  readonly sessions: Sessions;
+  /** The server drains and closes them. */
+  readonly products: readonly OpenedProduct[];
   readonly store: StoreHealth & StoreOperations;
   readonly limits: Limits;
   readonly intakeLimits?: IntakeLimits | undefined;
@@ -139,8 +121,6 @@ export interface GrpcServerParts {
   readonly reflection?: boolean | undefined;
   /** Default: no spans. */
   readonly spans?: CallSpans | undefined;
-  /** Changes the list of services, for a test or a benchmark. */
-  readonly services?: ChangeServices | undefined;
 }
 
 /** The gRPC server: offers the services, listens, and drains. */
@@ -151,31 +131,28 @@ export class GrpcServer {
   private readonly intake: RequestIntake;
   private readonly health: Health;
   private readonly reflection: Reflection;
-  private readonly autocomplete: ReturnType<typeof autocompleteService>;
   private readonly connections: Connections;
   private readonly audit: AuditLog;
   private readonly cuts: SampledLines;
   /** All calls, by path. */
-  private readonly offered: ReadonlyMap<string, OfferedCall>;
+  readonly offered: ReadonlyMap<string, OfferedCall>;
   private isLoading = false;
   private readonly unbegun: UnbegunCalls;
 
   constructor(private readonly parts: GrpcServerParts) {
-    const { autocomplete, autocompleteLimits = defaultAutocompleteLimits, store, clock, log, access } = parts;
-    const descriptors = readFileSync(DESCRIPTOR_FILE);
+    const { products, store, clock, log, access } = parts;
+    // The parts of a serialized message add up to one message.
+    const descriptors = Buffer.concat([
+      readFileSync(DESCRIPTOR_FILE),
+      ...products.flatMap((product) => product.descriptors ?? []),
+    ]);
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
     this.cuts = new SampledLines(log, clock, CUTS, 'cut more connections');
     const counts = new CallerCounts(new Callers(clock), this.audit);
-    this.autocomplete = autocompleteService(
-      autocomplete,
-      autocompleteLimits,
-      clock,
-      this.calls.queryFailures,
-    );
-    const contract = this.contract(counts.callers);
-    this.health = new Health(contract);
+    const offered = [...products.flatMap(({ services }) => services), this.serverService(counts.callers)];
+    this.health = new Health(offered);
     this.reflection = new Reflection(new Descriptors(descriptors), log);
-    const services = [...(parts.services?.(contract) ?? contract), this.health.service];
+    const services = [...offered, this.health.service];
     this.offered = offeredCalls([...services, ...this.reflection.services], descriptors);
     for (const call of this.offered.values()) this.calls.of(call);
     this.unbegun = new UnbegunCalls(counts, this.calls, this.offered, access);
@@ -197,19 +174,10 @@ export class GrpcServer {
     store.onChange(() => this.reportHealth());
   }
 
-  /** The services of the contract. */
-  private contract(callers: Callers): readonly OfferedService[] {
-    const { engine, sessions, limits, version, store, clock, log } = this.parts;
-    const locks = lockService(engine, limits);
-    const semaphores = semaphoreService(engine, limits);
-    const commands = new SessionCommands(limits, locks, semaphores);
-    return [
-      locks,
-      semaphores,
-      this.autocomplete.service,
-      sessionService(sessions, commands, clock, this.calls.sessionFailures),
-      serverService({ version, limits, store, callers, clock, log }),
-    ];
+  private serverService(callers: Callers): OfferedService {
+    const { products, limits, version, store, clock, log } = this.parts;
+    const features = products.flatMap((product) => product.features ?? []);
+    return serverService({ version, limits, features, store, callers, clock, log });
   }
 
   private offer(services: readonly OfferedService[], counts: CallerCounts): void {
@@ -227,10 +195,10 @@ export class GrpcServer {
   }
 
   private openConnections(): Connections {
-    const { keepaliveTimeMs: timeMs, keepaliveTimeoutMs: timeoutMs, sessions, log } = this.parts;
+    const { keepaliveTimeMs: timeMs, keepaliveTimeoutMs: timeoutMs, products, log } = this.parts;
     const moving = {
       paths: new Set([...this.offered.values()].filter(({ moves }) => moves).map(({ path }) => path)),
-      leave: (connection: object) => sessions.leaveConnection(connection),
+      leave: (connection: object) => products.forEach((product) => product.leave?.(connection)),
     };
     const onCut = (cause: CutCause, peer: Peer): void => this.noteCut(cause, peer);
     return new Connections({ timeMs, timeoutMs }, log, moving, onCut, this.parts.connectionMaxAgeMs);
@@ -275,21 +243,11 @@ export class GrpcServer {
 
   /** Ends all work in order. Connections that are still open after `timeoutMs` are closed. */
   async drain(timeoutMs: number): Promise<void> {
-    const { server, connections, health, reflection, autocomplete } = this;
-    const { log } = this.parts;
-    const engine = {
-      drain: () => {
-        autocomplete.drain();
-        this.parts.autocomplete.drain();
-        return Promise.all([
-          this.parts.engine.drain(),
-          this.parts.sessions.drain(timeoutMs * SESSIONS_SHARE),
-        ]);
-      },
-    };
-    await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
+    const { server, connections, health, reflection } = this;
+    const { products, log } = this.parts;
+    await drainServer({ server, connections, health, reflection, products, log }, timeoutMs);
     this.intake.unfinished.close();
-    await autocomplete.close();
+    for (const product of products) await product.close?.();
     this.audit.close();
     this.cuts.close();
   }

@@ -2,15 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock';
-import {
-  type AutocompleteStores,
-  type AutocompleteStoreSettings,
-  autocompleteScripts,
-  openAutocompleteStores,
-} from '../autocomplete/redis/autocomplete-stores';
-import type { StoreAddress } from '../base/redis-address';
-import type { LeaseStore } from '../leases/lease-store';
-import { leaseScripts, RedisLeaseStore } from '../leases/redis/redis-lease-store';
+import type { Script } from '../redis/commands';
 import {
   type CommandMeters,
   type HostFinding,
@@ -25,6 +17,8 @@ import {
 } from '../redis/topology/open';
 import type { Config } from './config/config';
 import { StartError } from './startup';
+
+type StoreAddress = Config['redis']['address'];
 
 /** More hosts are not described. */
 const MOST_HOSTS = 3;
@@ -127,38 +121,10 @@ function schemeOf({ kind }: StoreAddress, tls: boolean): string {
   return `${tls ? 'rediss' : 'redis'}${kind === 'single' ? '' : `+${kind}`}://`;
 }
 
-export interface StoreOptions extends RedisSettings, AutocompleteStoreSettings {
-  readonly address: StoreAddress;
-  readonly retentionMs: number;
-}
-
-/** The stores of all products. */
-export interface Store extends Omit<AutocompleteStores, 'close'>, Pick<StoreRedis, 'node' | 'close'> {
-  readonly permits: LeaseStore;
-}
-
-/**
- * Resolves when the store answers. If it does not answer within `patienceMs`, closes all connections and rejects with a
- * `StoreFailure`.
- */
-export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
-  const scripts = [...leaseScripts, ...autocompleteScripts];
-  const redis = openStoreRedis(options.address, { ...options, scripts });
-  const { commands, node } = redis;
-  const permits = new RedisLeaseStore({ ...options, commands, guard: 'of-node' });
-  redis.onHint((message) => permits.hint(message));
-  const { recents, entries, ...autocomplete } = openAutocompleteStores(commands, options);
-  const close = (): void => {
-    redis.close();
-    autocomplete.close();
-  };
-  try {
-    await redis.ready(patienceMs);
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return { permits, recents, entries, node, close };
+/** The Redis of the leases, and the settings of every connection to a Redis. */
+export interface OpenedStore {
+  readonly redis: StoreRedis;
+  readonly settings: RedisSettings;
 }
 
 /** The start fails if Redis is not usable within this time. */
@@ -167,29 +133,28 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** The number of different connection errors that are kept for the message. */
 const MOST_ERRORS = 20;
 
-/** Connects to Redis. Rejects with a StartError that says what is at the address, and what to do. */
+/**
+ * Connects to Redis. Rejects with a StartError that says what is at the address, and what to do.
+ * @param scripts the scripts of all products
+ */
 export async function openStore(
   config: Config,
   security: Security,
   serverId: string,
   log: Logger,
   meters: CommandMeters,
-): Promise<Store> {
+  scripts: readonly Script[],
+): Promise<OpenedStore> {
   const { redis } = config;
   /** The texts of the connection errors, the latest last. */
   const errors = new Set<string>();
-  const options = {
-    address: redis.address,
-    dictionaryAddress: config.dictionaryRedis?.address,
-    replica: config.redisReplica?.address,
+  const settings = {
     security,
     prefix: config.redisPrefix,
     serverId,
     commandTimeoutMs: config.commandTimeoutMs,
     quarantineMs: quarantineMs(config.maxTtlMs),
     storeIsNew: config.storeIsNew,
-    retentionMs: config.retentionMs,
-    recentsRetentionMs: config.recentsRetentionMs,
     clock: systemClock,
     meters,
     // Level debug, because each failed attempt to reconnect calls this function. `logHealth` reports a lost store once.
@@ -202,9 +167,12 @@ export async function openStore(
       log.debug({ err: error }, 'the connection to the store failed');
     },
   };
+  const opened = openStoreRedis(redis.address, { ...settings, scripts });
   try {
-    return await connectStore(options, CONNECT_TIMEOUT_MS);
+    await opened.ready(CONNECT_TIMEOUT_MS);
+    return { redis: opened, settings };
   } catch (cause) {
+    opened.close();
     const place = `Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL)`;
     if (cause instanceof NotPermitted) throw new StartError(`${place}: ${cause.message}`, { cause });
     const found = await probeStore(redis.address, security);

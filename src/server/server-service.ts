@@ -22,20 +22,6 @@ import { msToDuration } from '../rpc/wire';
 import type { OfferedService, Rows } from '../rpc/service';
 import { checkPageSize, checkText, Violations } from '../rpc/fields';
 
-const FEATURES = [
-  Feature.FEATURE_EXCLUSIVE_LOCKS,
-  Feature.FEATURE_SHARED_LOCKS,
-  Feature.FEATURE_SEMAPHORES,
-  Feature.FEATURE_LISTS,
-  Feature.FEATURE_WATCHES,
-  Feature.FEATURE_REVOCATION,
-  Feature.FEATURE_METADATA_UPDATE,
-  Feature.FEATURE_AUTOCOMPLETE,
-  Feature.FEATURE_SESSIONS,
-  Feature.FEATURE_CALLERS,
-  Feature.FEATURE_SEMAPHORE_PAUSE,
-];
-
 /** Bound of the reason that an operator gives to end a quarantine. */
 const MAX_REASON_BYTES = 512;
 /** Bound of the identity and the address that ListCallers looks for. */
@@ -53,6 +39,8 @@ const byServer: CheckNames<object> = (_request, caller) => caller.require('');
 export interface ServerServiceParts {
   readonly version: string;
   readonly limits: Limits;
+  /** The features of all products. */
+  readonly features: readonly Feature[];
   readonly store: StoreHealth & StoreOperations;
   readonly callers: Callers;
   readonly clock: Clock;
@@ -62,11 +50,13 @@ export interface ServerServiceParts {
 export function serverService({
   version,
   limits,
+  features,
   store,
   callers,
   clock,
   log,
 }: ServerServiceParts): OfferedService {
+  const all = [...features, Feature.FEATURE_CALLERS].sort((one, other) => one - other);
   const rows: Rows<typeof ServerServiceService> = {
     /** Makes no call to the store, and also answers while the store is down. */
     getServerInfo: {
@@ -81,7 +71,7 @@ export function serverService({
           defaultTtl: msToDuration(limits.defaultTtlMs),
           maxStreamAge: msToDuration(limits.maxStreamAgeMs),
           maxWaiterCount: limits.maxWaitersPerName,
-          features: FEATURES,
+          features: all,
           storeState: storeState(store),
           storeWarnings: [...store.warnings],
           quarantine: store.quarantine && quarantineMessage(store.quarantine),

@@ -1,37 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from './config/config';
-import { Autocomplete } from '../autocomplete/autocomplete';
-import { type LoadedDictionaries, openIndexes } from '../autocomplete/loaded/loaded-dictionaries';
 import { systemClock } from '../base/clock';
 import { type Runtime, systemIdentities } from '../base/runtime';
-import { Leases, type LeaseStats } from '../leases/leases';
-import { defaultSessionLimits } from '../leases/sessions/session-requests';
-import { Sessions } from '../leases/sessions/sessions';
 import { Metrics, metricsPage, unmeasured } from './metrics/prometheus';
 import type { MetricSources } from './metrics/sources';
 import type { Security } from '../redis/topology/open';
 import {
   accessSettings,
   auditLogOf,
-  coreCount,
-  defaultDictionaryBytes,
   limitsOf,
   logExposure,
   logHealth,
-  preload,
   redisPasswordFile,
   routeGrpcLog,
   StartError,
 } from './startup';
-import { openStore, redisCertificates, redisSecurity, type Store } from './open-store';
+import { type OpenedStore, openStore, redisCertificates, redisSecurity } from './open-store';
 import { CertificateEnds } from '../access/server-certificates';
 import { openAccess, type OpenedAccess } from '../access/open-access';
 import { UnusableFile } from '../access/watched-files';
 import { AdminServer, isReady, LIVENESS, type ProbedServer, probePages } from './admin';
-import { type ChangeServices, GrpcServer } from './grpc-server';
+import { GrpcServer } from './grpc-server';
+import { type OpenedProduct, type Product, products as offeredProducts } from './products';
 import { ListenError } from '../rpc/entry/grpc-js';
 import type { Spans } from './tracing';
+import type { StoreHealth } from '../base/store-state';
 import { readVersion } from '../base/redis-address';
 
 export { StartError } from './startup';
@@ -40,8 +34,8 @@ export interface ServerDependencies {
   readonly log: Logger;
   /** The spans of OpenTelemetry. Undefined: none. */
   readonly spans?: Spans | undefined;
-  /** Changes the list of services, for a test or a benchmark. */
-  readonly services?: ChangeServices;
+  /** What the server offers. Default: the products of Holdfast. */
+  readonly products?: readonly Product[];
 }
 
 export interface HoldfastServer {
@@ -56,10 +50,10 @@ export interface HoldfastServer {
   /** Ends calls and streams within the drain timeout, then closes the store. Safe to call twice or during `listen`. */
   drain(): Promise<void>;
   /** Counts of the work in flight. Undefined until the store is connected. */
-  stats(): LeaseStats | undefined;
+  stats(): Readonly<Record<string, number>> | undefined;
 }
 
-/** Composes one store, the two engines and one gRPC server. */
+/** Composes one store, the products and one gRPC server. */
 export function createServer(config: Config, dependencies: ServerDependencies): HoldfastServer {
   return new ComposedServer(config, dependencies);
 }
@@ -68,11 +62,10 @@ type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 
 class ComposedServer implements HoldfastServer {
   readonly version = readVersion();
-  private store: Store | undefined;
-  private permits: Leases | undefined;
-  private sessions: Sessions | undefined;
-  private autocomplete: Autocomplete | undefined;
-  private indexes: LoadedDictionaries | undefined;
+  private store: OpenedStore | undefined;
+  private readonly products: readonly Product[];
+  /** Empty until the store is connected. */
+  private readonly offered = new Map<Product, OpenedProduct>();
   private grpc: GrpcServer | undefined;
   private opened: OpenedAccess | undefined;
   private readonly auditLog: Logger;
@@ -89,7 +82,8 @@ class ComposedServer implements HoldfastServer {
     private readonly config: Config,
     private readonly dependencies: ServerDependencies,
   ) {
-    const { log } = dependencies;
+    const { log, products = offeredProducts } = dependencies;
+    this.products = products;
     this.auditLog = auditLogOf(log);
     this.certificateEnds = new CertificateEnds(log);
     this.measured = {
@@ -97,7 +91,8 @@ class ComposedServer implements HoldfastServer {
       certificates: this.certificateEnds,
       isReady: () => isReady(this.probed),
     };
-    const pages = { ...probePages(this.probed), ...metricsPage(new Metrics(this.measured)) };
+    const metrics = new Metrics(this.measured, products, (product) => this.offered.get(product as Product));
+    const pages = { ...probePages(this.probed), ...metricsPage(metrics) };
     this.admin = new AdminServer(pages, LIVENESS, (error) =>
       log.error({ err: error }, 'an admin page failed'),
     );
@@ -113,8 +108,12 @@ class ComposedServer implements HoldfastServer {
     return this.drained;
   }
 
-  stats(): LeaseStats | undefined {
-    return this.permits?.stats();
+  stats(): Readonly<Record<string, number>> | undefined {
+    if (this.grpc === undefined) return undefined;
+    return Object.assign({}, ...[...this.offered.values()].map((product) => product.stats?.())) as Record<
+      string,
+      number
+    >;
   }
 
   private async start(): Promise<string> {
@@ -125,13 +124,15 @@ class ComposedServer implements HoldfastServer {
     await this.listenForAdmin();
     const serverId = randomUUID();
     routeGrpcLog(log);
-    this.store = await openStore(config, security, serverId, log, this.measured.commands);
-    this.probed.store = this.store.node;
+    const scripts = this.products.flatMap((product) => product.scripts ?? []);
+    this.store = await openStore(config, security, serverId, log, this.measured.commands, scripts);
+    const { node } = this.store.redis;
+    this.probed.store = node;
     this.grpc = this.compose(this.store, serverId);
-    this.measure(this.store);
-    logHealth(this.store.node, log);
+    this.measure(node);
+    logHealth(node, log);
     logExposure(config, log);
-    void this.preload();
+    this.load();
     const address = await this.grpc
       .listen(config.listen, credentials)
       .catch((error: unknown) => cannotListen(error, 'HOLDFAST_LISTEN'));
@@ -139,16 +140,18 @@ class ComposedServer implements HoldfastServer {
     return address;
   }
 
-  /** The server serves meanwhile, because leases need no dictionary, but is not ready. */
-  private async preload(): Promise<void> {
-    const { indexes, grpc, probed } = this;
-    const onProgress = (leftCount: number): void => {
-      probed.unloadedCount = leftCount;
-      grpc?.setLoading(leftCount > 0);
-    };
-    if (indexes === undefined) return;
-    const shared = { names: this.config.preload, indexes, clock: systemClock, log: this.dependencies.log };
-    await preload({ ...shared, onProgress, stopped: this.stopping.signal });
+  /** The server serves meanwhile, because not all products load something, but is not ready. */
+  private load(): void {
+    const { probed } = this;
+    const left = new Map<OpenedProduct, number>();
+    for (const product of this.offered.values()) {
+      const onProgress = (leftCount: number): void => {
+        left.set(product, leftCount);
+        probed.unloadedCount = [...left.values()].reduce((sum, count) => sum + count, 0);
+        this.grpc?.setLoading(probed.unloadedCount > 0);
+      };
+      void product.load?.({ onProgress, stopped: this.stopping.signal });
+    }
   }
 
   /** Loads the files of the settings. Certificates, tokens, keys and the policy are loaded again after changes. */
@@ -158,7 +161,8 @@ class ComposedServer implements HoldfastServer {
     const { password } = security;
     const file = redisPasswordFile(config);
     const redisPassword = file && password && { file, use: (text: string) => password.use(text) };
-    const settings = { ...accessSettings(config), redisPassword };
+    const policyServices = this.products.flatMap((product) => product.policyServices ?? []);
+    const settings = { ...accessSettings(config), policyServices, redisPassword };
     try {
       this.opened = await openAccess(settings, systemClock, log, auditLog, certificateEnds);
       this.measured.access = this.opened;
@@ -182,49 +186,28 @@ class ComposedServer implements HoldfastServer {
     }
   }
 
-  private measure(store: Store): void {
-    const { permits, sessions, autocomplete, indexes, grpc, measured } = this;
-    Object.assign(measured, {
-      store: store.node,
-      permits,
-      sessions,
-      autocomplete,
-      indexes,
-      calls: grpc?.calls,
-    });
-    measured.quarantine.watch(store.node);
+  private measure(store: StoreHealth): void {
+    const { grpc, measured } = this;
+    Object.assign(measured, { store, calls: grpc?.calls });
+    measured.quarantine.watch(store);
     measured.eventLoop.start();
   }
 
-  private compose(store: Store, serverId: string): GrpcServer {
+  private compose(store: OpenedStore, serverId: string): GrpcServer {
     const { config, version } = this;
-    const { log, services, spans } = this.dependencies;
-    const limits = limitsOf(config);
+    const { log, spans } = this.dependencies;
     const runtime: Runtime = {
       clock: systemClock,
       identities: systemIdentities,
       defect: (error) => log.error({ err: error }, 'background work failed'),
       warn: (text) => log.warn(text),
     };
-    const { defect: onDefect, warn: onWarning, ...shared } = runtime;
-    this.permits = new Leases({ runtime, store: store.permits, limits, serverId, observer: spans });
-    this.indexes = openIndexes({
-      ...shared,
-      onDefect,
-      onWarning,
-      store: store.entries,
-      budgetBytes: config.dictionaryMemoryBytes ?? defaultDictionaryBytes(),
-      coreCount: coreCount(),
-    });
-    this.sessions = new Sessions({ runtime, engine: this.permits, limits: defaultSessionLimits });
-    const { entries, recents } = store;
-    this.autocomplete = new Autocomplete({ ...shared, onDefect, entries, recents, indexes: this.indexes });
+    const parts = { runtime, config, ...store, serverId, log, spans };
+    for (const product of this.products) this.offered.set(product, product.open(parts));
     return new GrpcServer({
-      engine: this.permits,
-      autocomplete: this.autocomplete,
-      sessions: this.sessions,
-      store: store.node,
-      limits,
+      products: [...this.offered.values()],
+      store: store.redis.node,
+      limits: limitsOf(config),
       version,
       clock: systemClock,
       log,
@@ -237,7 +220,6 @@ class ComposedServer implements HoldfastServer {
       connectionMaxAgeMs: config.connectionMaxAgeMs,
       reflection: config.reflection,
       spans,
-      services,
     });
   }
 
@@ -248,9 +230,7 @@ class ComposedServer implements HoldfastServer {
     this.stopping.abort();
     await this.grpc?.drain(this.config.drainTimeoutMs);
     this.opened?.close();
-    this.permits?.close();
-    this.indexes?.close();
-    this.store?.close();
+    this.store?.redis.close();
     this.measured.eventLoop.close();
     // Last, so that the last numbers of a drain can be read.
     await this.admin.close();

@@ -172,16 +172,20 @@ const PATIENCE_MS = 120_000;
 /** The pause before the next try while the store does not answer (ms). */
 const PAUSE_MS = 1000;
 
-export interface PreloadOptions {
+/** A load at the start of the server. */
+export interface PreloadProgress {
+  /** Called before each dictionary, and at the end with 0: the dictionaries that are left. */
+  readonly onProgress: (leftCount: number) => void;
+  /** Ends the wait, and begins no further load. */
+  readonly stopped: AbortSignal;
+}
+
+export interface PreloadOptions extends PreloadProgress {
   /** The dictionaries of HOLDFAST_PRELOAD. */
   readonly names: readonly string[];
   readonly indexes: Pick<LoadedDictionaries, 'load'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** Called before each dictionary, and at the end with 0: the dictionaries that are left. */
-  readonly onProgress: (leftCount: number) => void;
-  /** Ends the wait, and begins no further load. */
-  readonly stopped: AbortSignal;
 }
 
 /**

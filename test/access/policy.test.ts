@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Policy, type PolicyRule } from '../../src/access/policy';
-import { SERVICES, VERBS, type ServiceName, type Verb } from '../../src/access/verbs';
+import { SERVICES, VERBS, type Verb } from '../../src/access/verbs';
 
 function rule(values: Partial<PolicyRule>): PolicyRule {
   return { identities: ['token:a'], services: ['LockService'], names: ['a/'], allow: ['use'], ...values };
@@ -106,7 +106,7 @@ test('the policy decides as the rule of its definition', () => {
   });
   const question = fc.tuple(
     fc.constantFrom('token:a', 'token:b', 'token:c', 'dns:x'),
-    fc.constantFrom<ServiceName>(...SERVICES),
+    fc.constantFrom(...SERVICES),
     fc.constantFrom<Verb>(...VERBS),
     fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 5 }),
   );

@@ -2,13 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  Feature,
-  GetServerInfoResponse,
-  ServerServiceService,
-} from '../../generated/typescript/holdfast/v1/server_service';
+import { Feature } from '../../generated/typescript/holdfast/v1/server_service';
 import { HoldfastError } from '../../src/base/errors';
-import type { Rows } from '../../src/rpc/service';
 import { Harness } from '../contract/harness';
 import { ServerPair, untilWaiterCount } from '../end-to-end/server-pair';
 import { CliProcess } from '../support/cli/cli-process';
@@ -80,19 +75,7 @@ describe('at an older server', () => {
 
   beforeAll(async () => {
     const features = [Feature.FEATURE_SEMAPHORES, Feature.FEATURE_SESSIONS];
-    const rows: Pick<Rows<typeof ServerServiceService>, 'getServerInfo'> = {
-      getServerInfo: {
-        names: () => undefined,
-        load: 'low',
-        handle: () => Promise.resolve(GetServerInfoResponse.create({ features })),
-      },
-    };
-    harness = await Harness.start({
-      services: (services) => [
-        ...services.filter(({ definition }) => definition !== ServerServiceService),
-        { definition: { getServerInfo: ServerServiceService.getServerInfo }, rows },
-      ],
-    });
+    harness = await Harness.start({ features });
     const violations = [{ field: 'limit', description: 'is required' }];
     harness.permits.answers.setLimit = (_name, { limit }) =>
       typeof limit === 'number'

@@ -22,11 +22,8 @@ import {
   type HandledCall,
   type OfferedCall,
   type KnownRow,
-  offeredCalls,
   type OfferedService,
 } from '../../src/rpc/service';
-import { Health } from '../../src/server/health';
-import { Descriptors, Reflection } from '../../src/server/reflection';
 import { NO_LOG } from '../support/fake-call';
 import { ROOT } from '../support/root';
 import { Samples, type Sample } from './call-samples';
@@ -42,13 +39,13 @@ const FILE = join(ROOT, 'test/contract/call-table.txt');
 const DESCRIPTORS = readFileSync(join(ROOT, 'generated', 'descriptor.binpb'));
 const SET = fromBinary(FileDescriptorSetSchema, DESCRIPTORS);
 
-let contract: readonly OfferedService[];
 let calls: ReadonlyMap<string, OfferedCall>;
+let leaseServices: readonly OfferedService[];
 beforeAll(async () => {
-  const harness = await Harness.start({ services: (services) => (contract = services) });
+  const harness = await Harness.start();
+  calls = harness.offered;
+  leaseServices = harness.leases.services;
   await harness.close();
-  const reflection = new Reflection(new Descriptors(DESCRIPTORS), NO_LOG);
-  calls = offeredCalls([...contract, new Health(contract).service, ...reflection.services], DESCRIPTORS);
 });
 
 /** The requests that the server decodes later, as the checks get them. */
@@ -139,7 +136,7 @@ function bigints(_key: string, value: unknown): unknown {
 
 /** What a caller without any right is told about each command of a session. */
 function commandLines(): string[] {
-  const [locks, semaphores] = contract as [LockRows, SemaphoreRows];
+  const [locks, semaphores] = leaseServices as [LockRows, SemaphoreRows];
   const commands = new SessionCommands(defaultLimits, locks, semaphores);
   const nobody = { identity: 'nobody', peer: '', method: '' };
   const authorization = new Authorization(new Policy([]));

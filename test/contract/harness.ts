@@ -10,7 +10,7 @@ import {
 import { AutocompleteServiceClient } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
-import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
+import { type Feature, ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
 import type { AutocompleteLimits } from '../../src/autocomplete/suggestion';
 import { systemClock, type Clock } from '../../src/base/clock';
 import type { Reason } from '../../src/base/errors';
@@ -20,7 +20,9 @@ import { Sessions } from '../../src/leases/sessions/sessions';
 import { type AccessSettings, openAccess, type OpenedAccess } from '../../src/access/open-access';
 import type { Log } from '../../src/base/meters';
 import type { MethodMeter } from '../../src/rpc/entry/call-meters';
-import { type ChangeServices, GrpcServer } from '../../src/server/grpc-server';
+import type { OfferedCall, OfferedService } from '../../src/rpc/service';
+import { GrpcServer } from '../../src/server/grpc-server';
+import { offerAutocomplete, offerLeases } from '../../src/server/products';
 import type { IntakeLimits, IntakeStats } from '../../src/rpc/entry/unfinished';
 import type { Address } from '../../src/rpc/entry/grpc-js';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
@@ -46,7 +48,10 @@ export interface HarnessOptions {
   readonly accessClock?: Clock | undefined;
   readonly connectionMaxAgeMs?: number;
   readonly reflection?: boolean;
-  readonly services?: ChangeServices;
+  /** Further services. */
+  readonly services?: readonly OfferedService[];
+  /** The features of the leases, as a server of another version has them. Default: all. */
+  readonly features?: readonly Feature[];
 }
 
 function logInto(lines: Logged[]): Log {
@@ -68,24 +73,35 @@ export class Harness {
   /** The audit log. */
   audited: Logged[] = [];
   target = '';
+  readonly leases: ReturnType<typeof offerLeases>;
+  private readonly queries: ReturnType<typeof offerAutocomplete>;
   private readonly server: GrpcServer;
   private readonly opened: OpenedAccess;
   private readonly closers: (() => void)[] = [];
 
   private constructor(options: HarnessOptions, log: Log, auditLog: Log, opened: OpenedAccess) {
-    const { keepaliveMs, autocompleteLimits, intakeLimits } = options;
+    const { keepaliveMs, intakeLimits, services = [], features } = options;
     ({ engine: this.autocomplete, session: this.importSession } = fakeAutocomplete());
     const { permits, autocomplete } = this;
     this.opened = opened;
-    this.server = new GrpcServer({
+    const sessions = new Sessions({
+      runtime: runtimeOn(systemClock),
+      engine: permits.engine,
+      limits: { ...defaultSessionLimits, ...options.sessionLimits },
+    });
+    this.leases = offerLeases({
       engine: { ...permits.engine, drain: () => permits.drain() },
-      autocomplete: { ...autocomplete.engine, drain: () => void autocomplete.drain() },
-      autocompleteLimits,
-      sessions: new Sessions({
-        runtime: runtimeOn(systemClock),
-        engine: permits.engine,
-        limits: { ...defaultSessionLimits, ...options.sessionLimits },
-      }),
+      sessions,
+      limits: defaultLimits,
+      clock: systemClock,
+    });
+    this.queries = offerAutocomplete({
+      engine: { ...autocomplete.engine, drain: () => void autocomplete.drain() },
+      limits: options.autocompleteLimits,
+      clock: systemClock,
+    });
+    this.server = new GrpcServer({
+      products: [{ ...this.leases, ...(features && { features }) }, this.queries, { services }],
       store: this.store,
       limits: defaultLimits,
       intakeLimits,
@@ -100,7 +116,6 @@ export class Harness {
       accounts: opened.accounts,
       connectionMaxAgeMs: options.connectionMaxAgeMs,
       reflection: options.reflection,
-      services: options.services,
     });
   }
 
@@ -150,6 +165,11 @@ export class Harness {
     return this.opened.authorization?.size;
   }
 
+  /** All calls, by path. */
+  get offered(): ReadonlyMap<string, OfferedCall> {
+    return this.server.offered;
+  }
+
   /** The counts of the calls of a method, by its name without the service. */
   meterOf(method: string): MethodMeter {
     const meter = [...this.server.calls.all()].find((one) => one.method === method);
@@ -159,7 +179,7 @@ export class Harness {
 
   /** The number of failed queries of SuggestStream with this reason. */
   queryFailures(reason: Reason): number {
-    return new Map(this.server.calls.queryFailures.all()).get(reason) ?? 0;
+    return new Map(this.queries.failures.all()).get(reason) ?? 0;
   }
 
   /** Counts of the requests that have not arrived completely. */

@@ -39,7 +39,7 @@ const rows: Rows<typeof SERVICE> = {
 let harness: Harness;
 let client: InstanceType<typeof Client>;
 beforeAll(async () => {
-  harness = await Harness.start({ services: (services) => [...services, { definition: SERVICE, rows }] });
+  harness = await Harness.start({ services: [{ definition: SERVICE, rows }] });
   client = harness.client(Client);
 });
 beforeEach(() => harness.logged.splice(0));

@@ -1,4 +1,5 @@
-import { metrics } from '../../src/server/metrics/prometheus';
+import { metricsOf } from '../../src/server/metrics/prometheus';
+import { products } from '../../src/server/products';
 import { eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
@@ -30,7 +31,7 @@ function valueOf(text: string, sample: string): number | undefined {
 
 test('shows every metric of the list, with its type and help', async () => {
   const text = await scrape();
-  for (const { name, type, help } of metrics) {
+  for (const { name, type, help } of metricsOf(products)) {
     expect(text).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
   }
 });

@@ -5,10 +5,9 @@ import { epochScripts } from '../../src/redis/epochs/scripts';
 import { failureClassOf } from '../../src/redis/failure-class';
 import { commandsIn } from '../../src/redis/node/node-answers';
 import { NotPermitted } from '../../src/redis/topology/open';
-import { type Store } from '../../src/server/open-store';
 import { eventually } from '../support/eventually';
 import { documentedRules, RedisProcess, type Role, SERVER_USER } from '../support/processes/redis-process';
-import { connectTestStore } from '../support/test-store';
+import { connectTestStore, type Store } from '../support/test-store';
 
 /** The lines with rights in docs/operations/deploy.md, and what happens without each right. */
 

@@ -6,13 +6,12 @@ import { epochKey } from '../../src/redis/buckets';
 import { dictionaryNamesKey, entriesKey, ownedNamesKey } from '../../src/autocomplete/redis/entry-keys';
 import { RedisConnection } from '../../src/redis/connection';
 import type { AnsweringNode } from '../../src/redis/node/confirmations';
-import { type Store } from '../../src/server/open-store';
 import { eventually } from '../support/eventually';
 import { keyOf, PARTS } from '../support/leases/lease-stored';
 import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { failureOf, is } from '../support/reply-kinds';
-import { MasterAndReplica } from '../support/test-store';
+import { MasterAndReplica, type Store } from '../support/test-store';
 
 const UNCONFIRMED = { carriedOut: 'unknown', kind: 'unconfirmed' };
 /** Longer than the time limit of a test: a call that should end earlier makes its test fail. */

@@ -1,19 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AutocompleteSource } from '../../src/autocomplete/autocomplete-metrics';
 import { Distribution } from '../../src/base/meters';
+import type { LeaseSource } from '../../src/leases/lease-metrics';
 import { LeaseMeters } from '../../src/leases/lease-meters';
-import { Metrics, metrics, unmeasured } from '../../src/server/metrics/prometheus';
+import { Metrics, metricsOf, unmeasured } from '../../src/server/metrics/prometheus';
 import type { MetricSources } from '../../src/server/metrics/sources';
+import { products } from '../../src/server/products';
 import { CommandMeters, nodeName, OTHER_NODES } from '../../src/redis/command-meters';
-import { CallMeters } from '../../src/rpc/entry/call-meters';
+import { CallMeters, FailureCounts } from '../../src/rpc/entry/call-meters';
 import { ERROR_TABLE } from '../../src/rpc/call-errors';
 import { metricsPage } from '../../tools/metrics-docs';
 import { ROOT } from '../support/root';
 
 /** The text that Prometheus reads. */
 
-const textOf = (sources: Partial<MetricSources>): Promise<string> =>
-  new Metrics({ ...unmeasured('1.2.3'), isReady: () => true, ...sources }).text();
+const metrics = metricsOf(products);
+
+/** The metrics of a server whose products have done nothing but what `opened` says. */
+function textOf(
+  sources: Partial<MetricSources>,
+  opened: Partial<LeaseSource> & Partial<AutocompleteSource> = {},
+): Promise<string> {
+  const all = { ...unmeasured('1.2.3'), isReady: () => true, ...sources };
+  const source: Omit<LeaseSource & AutocompleteSource, 'failures'> = {
+    leases: { meters: new LeaseMeters(), waiterCountOf: () => 0 },
+    sessions: { size: 0 },
+    engine: { suggestedCounts: {} },
+    indexes: { usedBytes: 0, budgetBytes: 0, count: 0 },
+  };
+  return new Metrics(all, products, () => ({ ...source, failures: new FailureCounts(), ...opened })).text();
+}
 
 test('a distribution counts a value in the first bucket that is not below the value', () => {
   const distribution = new Distribution([1, 10]);
@@ -24,7 +41,7 @@ test('a distribution counts a value in the first bucket that is not below the va
 test('shows a distribution of milliseconds as a histogram of seconds', async () => {
   const meters = new LeaseMeters();
   [50, 300, 1e6].forEach((ms) => meters.lock.slackMs.add(ms));
-  const text = await textOf({ permits: { meters, waiterCountOf: () => 7 } });
+  const text = await textOf({}, { leases: { meters, waiterCountOf: () => 7 } });
   const lines = text.split('\n').filter((line) => /^holdfast_renewal_slack\S+service="lock"/.test(line));
   expect(lines.slice(0, 3)).toEqual([
     'holdfast_renewal_slack_seconds_bucket{le="0.1",service="lock"} 1',
@@ -66,19 +83,19 @@ test('counts calls by type, service, method and status, and times only unary cal
 });
 
 test('counts the failed commands of sessions by reason, and shows each reason from the start', async () => {
-  const calls = new CallMeters();
-  calls.sessionFailures.add('OVERLOADED');
-  calls.sessionFailures.add('OVERLOADED');
-  const text = await textOf({ calls });
+  const failures = new FailureCounts();
+  failures.add('OVERLOADED');
+  failures.add('OVERLOADED');
+  const text = await textOf({}, { failures });
   expect(text).toContain('holdfast_session_failures_total{reason="OVERLOADED"} 2\n');
   const reasons = [...text.matchAll(/^holdfast_session_failures_total\{reason="(\w+)"\} \d+$/gm)];
   expect(reasons.map(([, reason]) => reason).sort()).toEqual(Object.keys(ERROR_TABLE).sort());
 });
 
 test('counts the failed queries of SuggestStream by reason, and shows each reason from the start', async () => {
-  const calls = new CallMeters();
-  calls.queryFailures.add('QUOTA_EXCEEDED');
-  const text = await textOf({ calls });
+  const failures = new FailureCounts();
+  failures.add('QUOTA_EXCEEDED');
+  const text = await textOf({}, { failures });
   const labels = (reason: string): string => `{grpc_method="SuggestStream",reason="${reason}"}`;
   expect(text).toContain(`holdfast_query_failures_total${labels('QUOTA_EXCEEDED')} 1\n`);
   for (const reason of Object.keys(ERROR_TABLE)) {

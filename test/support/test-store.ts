@@ -1,5 +1,12 @@
 import { systemClock } from '../../src/base/clock';
-import { connectStore, type Store } from '../../src/server/open-store';
+import {
+  type AutocompleteStores,
+  autocompleteScripts,
+  openAutocompleteStores,
+} from '../../src/autocomplete/redis/autocomplete-stores';
+import type { LeaseStore } from '../../src/leases/lease-store';
+import { leaseScripts, RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
+import { openStoreRedis, type StoreRedis } from '../../src/redis/topology/open';
 import { readConfig } from '../../src/server/config/config';
 import { eventually } from './eventually';
 import { RedisProcess, serverUrl } from './processes/redis-process';
@@ -17,8 +24,13 @@ export interface TestStoreOptions {
   readonly prefix?: string;
 }
 
-/** Connects one server's store to a Redis that is new, so that the store starts without a quarantine. */
-export function connectTestStore(
+/** The stores of all products. */
+export interface Store extends Omit<AutocompleteStores, 'close'>, Pick<StoreRedis, 'node' | 'close'> {
+  readonly permits: LeaseStore;
+}
+
+/** Connects one server's stores to a Redis that is new, so that the stores start without a quarantine. */
+export async function connectTestStore(
   url: string,
   {
     serverId,
@@ -29,7 +41,6 @@ export function connectTestStore(
   }: TestStoreOptions,
 ): Promise<Store> {
   const options = {
-    address: readConfig({ HOLDFAST_REDIS_URL: url }).redis.address,
     dictionaryAddress: undefined,
     replica: undefined,
     security: { tls: undefined, sentinelUser: undefined },
@@ -43,7 +54,21 @@ export function connectTestStore(
     clock: systemClock,
     onError,
   };
-  return connectStore(options, patienceMs);
+  const { address } = readConfig({ HOLDFAST_REDIS_URL: url }).redis;
+  const redis = openStoreRedis(address, { ...options, scripts: [...leaseScripts, ...autocompleteScripts] });
+  const { commands, node } = redis;
+  const permits = new RedisLeaseStore({ ...options, commands, guard: 'of-node' });
+  redis.onHint((message) => permits.hint(message));
+  const { recents, entries, ...stores } = openAutocompleteStores(commands, options);
+  const close = (): void => {
+    redis.close();
+    stores.close();
+  };
+  await redis.ready(patienceMs).catch((error: unknown) => {
+    close();
+    throw error;
+  });
+  return { permits, recents, entries, node, close };
 }
 
 /** A replica that is silent for this time no longer counts. The time is longer than every test. */

@@ -92,7 +92,12 @@ export function autocompleteService(
     },
   };
   return {
-    service: { definition: AutocompleteServiceService, rows, isLoadedAtStart: true },
+    service: {
+      definition: AutocompleteServiceService,
+      rows,
+      kind: 'dictionary or list',
+      isLoadedAtStart: true,
+    },
     drain: () => {
       starts.drain();
       imports.drain();

@@ -179,7 +179,7 @@ export function lockService(engine: LeaseEngine, limits: Limits): LockRows {
     },
     revokeLock: revokeRow(engine, 'lock'),
   };
-  return { definition: LockServiceService, rows };
+  return { definition: LockServiceService, rows, kind: 'lock' };
 }
 
 const EXCLUSIVE: PermitAmount = { mode: 'exclusive', permitCount: 1, initialLimit: undefined };
@@ -271,7 +271,7 @@ export function semaphoreService(engine: LeaseEngine, limits: Limits): Semaphore
     },
     revokePermits: revokeRow(engine, 'semaphore'),
   };
-  return { definition: SemaphoreServiceService, rows };
+  return { definition: SemaphoreServiceService, rows, kind: 'semaphore' };
 }
 
 /** Without the permission to set limits, `initial_limit` counts as unset, so the semaphore must exist. */

@@ -250,5 +250,5 @@ export function sessionService(
         new SessionConversation({ stream, call, clock, sessions, commands, turns, failures }).run(),
     },
   };
-  return { definition: SessionServiceService, rows };
+  return { definition: SessionServiceService, rows, kind: 'session' };
 }

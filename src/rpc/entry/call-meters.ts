@@ -66,10 +66,6 @@ export class MethodMeter {
 
 /** The meters of all methods that this server has. Calls of other methods are not counted, so the number of meters is bounded. */
 export class CallMeters {
-  /** The failed commands of sessions. The status of the session's stream does not show them. */
-  readonly sessionFailures = new FailureCounts();
-  /** The failed queries of SuggestStream. The status of the stream does not show them. */
-  readonly queryFailures = new FailureCounts();
   /** The connections that the server has cut, by the cause. */
   readonly cutConnections: Record<CutCause, number> = {
     'unread-answers': 0,

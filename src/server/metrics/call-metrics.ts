@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
-import type { FailureCounts, MethodMeter } from '../../rpc/entry/call-meters';
-import type { Labels, MetricDefinition, MetricSources, NumberSample } from './sources';
+import type { MethodMeter } from '../../rpc/entry/call-meters';
+import type { Labels, MetricDefinition, NumberSample } from '../../base/meters';
+import type { MetricSources } from './sources';
 
 const METHOD_LABELS: Labels = {
   grpc_type: '`unary`, `client_stream`, `server_stream`, `bidi_stream`',
@@ -10,10 +11,6 @@ const METHOD_LABELS: Labels = {
 
 function labelsOf({ type, service, method }: MethodMeter): Labels {
   return { grpc_type: type, grpc_service: service, grpc_method: method };
-}
-
-function* failuresOf(counts: FailureCounts | undefined, labels: Labels = {}) {
-  for (const [reason, value] of counts?.all() ?? []) yield { labels: { ...labels, reason }, value };
 }
 
 function metersOf({ calls }: MetricSources): readonly MethodMeter[] {
@@ -32,7 +29,7 @@ function handledOf(meter: MethodMeter): NumberSample[] {
   );
 }
 
-export const callMetrics: readonly MetricDefinition[] = [
+export const callMetrics: readonly MetricDefinition<MetricSources>[] = [
   {
     name: 'grpc_server_started_total',
     type: 'counter',
@@ -51,29 +48,6 @@ export const callMetrics: readonly MetricDefinition[] = [
     rising:
       'With `UNAVAILABLE`: the store does not answer, or the server drains. With `RESOURCE_EXHAUSTED`: overload or quotas; `holdfast top --callers` shows whose calls are refused. With `PERMISSION_DENIED` or `UNAUTHENTICATED`: refused callers, named by the audit log.',
     read: (sources) => metersOf(sources).flatMap(handledOf),
-  },
-  {
-    name: 'holdfast_session_failures_total',
-    type: 'counter',
-    unit: 'count',
-    labels: { reason: 'name of the reason, such as `OVERLOADED`: [errors.md](../errors.md) has all reasons' },
-    help: 'Commands of sessions that have failed, by reason. All client packages acquire by such commands.',
-    rising:
-      'With `OVERLOADED`, `QUOTA_EXCEEDED`, `QUEUE_FULL` or `STORE_FULL`: overload, quotas or full queues. With `STORE_UNAVAILABLE`: Redis does not answer. With `NOT_ALLOWED`: refused callers, named by the audit log. `CONTENDED` counts acquires that give up.',
-    read: ({ calls }) => failuresOf(calls?.sessionFailures),
-  },
-  {
-    name: 'holdfast_query_failures_total',
-    type: 'counter',
-    unit: 'count',
-    labels: {
-      grpc_method: '`SuggestStream`',
-      reason: 'name of the reason, such as `OVERLOADED`: [errors.md](../errors.md) has all reasons',
-    },
-    help: 'Queries of SuggestStream that have failed, by reason. The stream continues after a failed query.',
-    rising:
-      'With `OVERLOADED` or `QUOTA_EXCEEDED`: overload or quotas. With `DICTIONARY_LOADING`: dictionaries are loaded, or have too little memory. With `STORE_UNAVAILABLE`: Redis does not answer. With `NO_SUCH_DICTIONARY` or `NOT_ALLOWED`: wrong names or refused callers.',
-    read: ({ calls }) => failuresOf(calls?.queryFailures, { grpc_method: 'SuggestStream' }),
   },
   {
     name: 'holdfast_connections_cut_total',

@@ -1,22 +1,27 @@
 import { type Metric, Registry } from 'prom-client';
 import { systemClock } from '../../base/clock';
-import { leaseMetrics } from '../../leases/lease-metrics';
+import {
+  type DistributionSample,
+  type Labels,
+  type MetricDefinition,
+  type MetricText,
+  MS,
+} from '../../base/meters';
 import { CommandMeters } from '../../redis/topology/open';
 import type { AdminPages } from '../admin';
 import { callMetrics } from './call-metrics';
 import { serverMetrics } from './server-metrics';
-import {
-  type DistributionSample,
-  EventLoopMeter,
-  type Labels,
-  type MetricDefinition,
-  type MetricSources,
-  MS,
-  QuarantineMeter,
-} from './sources';
+import { EventLoopMeter, type MetricSources, QuarantineMeter } from './sources';
+
+/** The metrics of a product, read from what the product has opened. */
+interface Measured {
+  readonly metrics?: readonly MetricDefinition<never>[];
+}
 
 /** All metrics, in the order of docs/operations/metrics.md. */
-export const metrics: readonly MetricDefinition[] = [...callMetrics, ...leaseMetrics, ...serverMetrics];
+export function metricsOf(products: readonly Measured[]): readonly MetricText[] {
+  return [...callMetrics, ...products.flatMap(({ metrics = [] }) => metrics), ...serverMetrics];
+}
 
 interface Value {
   readonly metricName?: string;
@@ -35,10 +40,25 @@ const NO_LABELS: Labels = {};
 export class Metrics {
   private readonly registry = new Registry();
 
-  constructor(sources: MetricSources) {
+  /** @param openedBy undefined: the product is not open yet, so its metrics have no values */
+  constructor(
+    sources: MetricSources,
+    products: readonly Measured[],
+    openedBy: (product: Measured) => object | undefined,
+  ) {
+    this.register(callMetrics, () => sources);
+    for (const product of products)
+      this.register(product.metrics ?? [], () => openedBy(product) as never | undefined);
+    this.register(serverMetrics, () => sources);
+  }
+
+  private register<Source>(
+    metrics: readonly MetricDefinition<Source>[],
+    source: () => Source | undefined,
+  ): void {
     for (const metric of metrics) {
       const { name, help, type } = metric;
-      const get = () => Promise.resolve({ name, help, type, values: valuesOf(metric, sources) });
+      const get = () => Promise.resolve({ name, help, type, values: valuesOf(metric, source()) });
       // prom-client's own classes keep the numbers themselves, and their histograms cannot take counts.
       this.registry.registerMetric({ name, get } as unknown as Metric);
     }
@@ -53,11 +73,12 @@ export class Metrics {
   }
 }
 
-function valuesOf(metric: MetricDefinition, sources: MetricSources): Value[] {
+function valuesOf<Source>(metric: MetricDefinition<Source>, source: Source | undefined): Value[] {
+  if (source === undefined) return [];
   if (metric.type === 'histogram') {
-    return [...metric.read(sources)].flatMap((sample) => histogramValues(metric.name, sample));
+    return [...metric.read(source)].flatMap((sample) => histogramValues(metric.name, sample));
   }
-  return [...metric.read(sources)].map(({ labels = {}, value }) => ({ labels, value }));
+  return [...metric.read(source)].map(({ labels = {}, value }) => ({ labels, value }));
 }
 
 function histogramValues(
@@ -98,10 +119,6 @@ export function unmeasured(version: string): Omit<MetricSources, 'isReady'> {
   return {
     version,
     calls: undefined,
-    permits: undefined,
-    sessions: undefined,
-    autocomplete: undefined,
-    indexes: undefined,
     store: undefined,
     certificates: { all: () => [] },
     access: undefined,

@@ -1,8 +1,9 @@
-import { type MetricDefinition, MS } from './sources';
+import { type MetricDefinition, MS } from '../../base/meters';
+import type { MetricSources } from './sources';
 
 const MICROSECONDS = 1e-6;
 
-export const serverMetrics: readonly MetricDefinition[] = [
+export const serverMetrics: readonly MetricDefinition<MetricSources>[] = [
   {
     name: 'holdfast_build_info',
     type: 'gauge',
@@ -94,46 +95,6 @@ export const serverMetrics: readonly MetricDefinition[] = [
       [...commands.all()].flatMap(({ node, failures }) =>
         Object.entries(failures).map(([failure, value]) => ({ labels: { node, failure }, value })),
       ),
-  },
-  {
-    name: 'holdfast_suggestions_total',
-    type: 'counter',
-    unit: 'count',
-    labels: { kind: '`exact`, `prefix`, `word-prefix`, `suffix`, `contains`, `typo`' },
-    help: 'Suggestions in answers, by the kind of match.',
-    rising: 'More queries. Many of kind `typo`: the dictionary lacks what users type.',
-    read: ({ autocomplete }) =>
-      Object.entries(autocomplete?.suggestedCounts ?? {}).map(([kind, value]) => ({
-        labels: { kind },
-        value,
-      })),
-  },
-  {
-    name: 'holdfast_dictionary_memory_bytes',
-    type: 'gauge',
-    unit: 'bytes',
-    labels: {},
-    help: 'Memory of the indexes of dictionaries, and of their builds.',
-    rising: 'Near the limit, dictionaries make room for others and are loaded again.',
-    read: ({ indexes }) => (indexes ? [{ value: indexes.usedBytes }] : []),
-  },
-  {
-    name: 'holdfast_dictionary_memory_limit_bytes',
-    type: 'gauge',
-    unit: 'bytes',
-    labels: {},
-    help: 'HOLDFAST_DICTIONARY_MEMORY.',
-    rising: 'Changes only with the setting.',
-    read: ({ indexes }) => (indexes ? [{ value: indexes.budgetBytes }] : []),
-  },
-  {
-    name: 'holdfast_dictionaries_loaded',
-    type: 'gauge',
-    unit: 'count',
-    labels: {},
-    help: 'Dictionaries in memory, or on their way there.',
-    rising: 'More dictionaries are in use.',
-    read: ({ indexes }) => (indexes ? [{ value: indexes.count }] : []),
   },
   {
     name: 'holdfast_event_loop_delay_seconds',

@@ -3,8 +3,6 @@ import type { CertificateEnds } from '../../access/server-certificates';
 import { type Clock, observerClock, type Timer } from '../../base/clock';
 import { Distribution } from '../../base/meters';
 import type { QuarantineCause, StoreHealth } from '../../base/store-state';
-import type { Service } from '../../leases/lease';
-import type { LeaseMeters } from '../../leases/lease-meters';
 import type { CommandMeters } from '../../redis/topology/open';
 import type { CallMeters } from '../../rpc/entry/call-meters';
 
@@ -76,15 +74,10 @@ export class QuarantineMeter {
   }
 }
 
-/** The parts of a server that metrics are read from. A part is undefined until the server has it. */
+/** The parts of a server that metrics of no product are read from. A part is undefined until the server has it. */
 export interface MetricSources {
   readonly version: string;
   readonly calls: CallMeters | undefined;
-  readonly permits: { readonly meters: LeaseMeters; waiterCountOf(service: Service): number } | undefined;
-  readonly sessions: { readonly size: number } | undefined;
-  readonly autocomplete: { readonly suggestedCounts: Readonly<Record<string, number>> } | undefined;
-  readonly indexes:
-    { readonly usedBytes: number; readonly budgetBytes: number; readonly count: number } | undefined;
   readonly store: StoreHealth | undefined;
   /** The certificates in use. */
   readonly certificates: Pick<CertificateEnds, 'all'>;
@@ -95,46 +88,3 @@ export interface MetricSources {
   /** Whether the server accepts work, as health and `/readyz` say. */
   readonly isReady: () => boolean;
 }
-
-export type Labels = Readonly<Record<string, string>>;
-
-export interface NumberSample {
-  readonly labels?: Labels;
-  readonly value: number;
-}
-
-export interface DistributionSample {
-  readonly labels?: Labels;
-  /** Of milliseconds. The metric has seconds. */
-  readonly distribution: Distribution;
-}
-
-interface MetricText {
-  readonly name: string;
-  /** One sentence for `# HELP`. */
-  readonly help: string;
-  readonly unit: 'count' | 'seconds' | 'bytes' | '0 or 1';
-  /** The labels, each with its values. */
-  readonly labels: Labels;
-  /** What a rising value means, for docs/operations/metrics.md. */
-  readonly rising: string;
-}
-
-interface NumberMetric extends MetricText {
-  readonly type: 'counter' | 'gauge';
-  readonly read: (sources: MetricSources) => Iterable<NumberSample>;
-}
-
-interface HistogramMetric extends MetricText {
-  readonly type: 'histogram';
-  readonly read: (sources: MetricSources) => Iterable<DistributionSample>;
-}
-
-/**
- * A metric, and how its values are read when Prometheus asks. The labels of a metric never have names of locks, holders or
- * identities: such values have no bound, and are not for everybody who may read metrics.
- */
-export type MetricDefinition = NumberMetric | HistogramMetric;
-
-/** Converts milliseconds to seconds. */
-export const MS = 1 / 1000;

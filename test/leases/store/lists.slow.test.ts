@@ -2,7 +2,6 @@ import type { ResourcePage } from '../../../src/leases/lease-requests';
 import { systemIdentities } from '../../../src/base/runtime';
 import { ResourceLists } from '../../../src/leases/resource-lists';
 import { bucketOf, slotOfBucket } from '../../../src/redis/buckets';
-import { type Store } from '../../../src/server/open-store';
 import { FakeCall } from '../../support/fake-call';
 import { BusyNames, holdNames, Requester } from '../../support/leases/lease-requester';
 import { allListed, namesOfOneBucket, sortedNames } from '../../support/leases/lease-views';
@@ -10,7 +9,7 @@ import { ManualClock, runtimeOn } from '../../support/manual-clock';
 import { type ClusterNode, RedisClusterProcesses } from '../../support/processes/redis-cluster';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { is } from '../../support/reply-kinds';
-import { connectTestStore } from '../../support/test-store';
+import { connectTestStore, type Store } from '../../support/test-store';
 
 const COUNT = 20_000;
 const BUSY_CLIENTS = 8;

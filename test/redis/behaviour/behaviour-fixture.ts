@@ -1,10 +1,10 @@
 import type { Resource, Service } from '../../../src/leases/lease';
-import type { Store } from '../../../src/server/open-store';
+
 import { eventually } from '../../support/eventually';
 import { Requester, type RequesterOptions } from '../../support/leases/lease-requester';
 import type { RedisProcess } from '../../support/processes/redis-process';
 import { is } from '../../support/reply-kinds';
-import { connectTestStore } from '../../support/test-store';
+import { connectTestStore, type Store } from '../../support/test-store';
 
 /** A started store of one topology, for the behaviour suite. */
 export interface Topology {
