@@ -120,3 +120,36 @@ export class TimerQueue {
     }
   }
 }
+
+/** One planned run, at the earliest of the times that were asked for. */
+export class EarliestRun {
+  private entry: TimerEntry | undefined;
+  /** Infinity: no run is planned. */
+  private time = Infinity;
+
+  constructor(
+    private readonly timers: TimerQueue,
+    private readonly work: () => void,
+  ) {}
+
+  /** Whether the run is planned for this time or before. */
+  isPlannedBy(time: number): boolean {
+    return this.time <= time;
+  }
+
+  /** Never delays a planned run. */
+  by(time: number): void {
+    if (this.isPlannedBy(time)) return;
+    this.cancel();
+    this.time = time;
+    this.entry = this.timers.at(time, () => {
+      this.time = Infinity;
+      this.work();
+    });
+  }
+
+  cancel(): void {
+    this.entry?.cancel();
+    this.time = Infinity;
+  }
+}

@@ -1,6 +1,6 @@
 import { reportDefect, StoreFailure } from '../base/errors';
 import type { Runtime } from '../base/runtime';
-import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
+import { EarliestRun, type TimerQueue } from '../flow/timer-queue';
 import { requestKey, type Resource, resourceKey, type Service } from './lease';
 import type { Granted, LeaseStore, LeaseWanted, QueueSnapshot, TouchReply, Waiting } from './lease-store';
 import type { BoundedSteps } from './withdrawals';
@@ -95,8 +95,7 @@ interface WaitedName {
   readonly resource: Resource;
   /** By request id, in the order in which touches ask about them. */
   readonly waiters: Map<string, Waiter>;
-  nextTouch: TimerEntry | undefined;
-  nextTouchAt: number;
+  readonly nextTouch: EarliestRun;
   touching: boolean;
   /** True: touch again as soon as the touch in flight is answered. */
   touchAgain: boolean;
@@ -180,7 +179,7 @@ export class WaitQueue {
     if (waited?.waiters.get(waiter.wanted.requestId) !== waiter) return;
     waited.waiters.delete(waiter.wanted.requestId);
     if (waited.waiters.size > 0) return;
-    waited.nextTouch?.cancel();
+    waited.nextTouch.cancel();
     this.waitedNames.delete(key);
   }
 
@@ -223,19 +222,17 @@ export class WaitQueue {
 
   private waitedNameOf(resource: Resource): WaitedName {
     const key = resourceKey(resource);
-    let waited = this.waitedNames.get(key);
-    if (!waited) {
-      waited = {
-        resource,
-        waiters: new Map(),
-        nextTouch: undefined,
-        nextTouchAt: 0,
-        touching: false,
-        touchAgain: false,
-        mustAsk: 0,
-      };
-      this.waitedNames.set(key, waited);
-    }
+    const known = this.waitedNames.get(key);
+    if (known) return known;
+    const waited: WaitedName = {
+      resource,
+      waiters: new Map(),
+      nextTouch: new EarliestRun(this.timers, () => this.touchNow(waited)),
+      touching: false,
+      touchAgain: false,
+      mustAsk: 0,
+    };
+    this.waitedNames.set(key, waited);
     return waited;
   }
 
@@ -246,15 +243,8 @@ export class WaitQueue {
   }
 
   /** Never delays a scheduled touch, because new waiters must not postpone the touch. */
-  private scheduleTouchIn(waited: WaitedName, delayMs: number): void {
-    const at = this.runtime.clock.now() + delayMs;
-    if (waited.nextTouch && waited.nextTouchAt <= at) return;
-    waited.nextTouch?.cancel();
-    waited.nextTouchAt = at;
-    waited.nextTouch = this.timers.at(at, () => {
-      waited.nextTouch = undefined;
-      this.touchNow(waited);
-    });
+  private scheduleTouchIn({ nextTouch }: WaitedName, delayMs: number): void {
+    nextTouch.by(this.runtime.clock.now() + delayMs);
   }
 
   private touchNow(waited: WaitedName): void {
@@ -275,7 +265,7 @@ export class WaitQueue {
       )
       .then(() => {
         waited.touching = false;
-        if (waited.waiters.size === 0) waited.nextTouch?.cancel();
+        if (waited.waiters.size === 0) waited.nextTouch.cancel();
         else if (waited.touchAgain) this.touchNow(waited);
       })
       .catch(this.runtime.defect);

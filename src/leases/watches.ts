@@ -1,7 +1,7 @@
 import type { Call } from '../base/call';
 import { StoreFailure } from '../base/errors';
 import type { Runtime } from '../base/runtime';
-import type { TimerEntry, TimerQueue } from '../flow/timer-queue';
+import { EarliestRun, type TimerQueue } from '../flow/timer-queue';
 import { Deliveries } from '../flow/turns';
 import { type Resource, resourceKey, resourceShownToClients, type ResourceView } from './lease';
 import type { LeaseContext } from './lease-context';
@@ -35,8 +35,7 @@ class WatchReader {
   private readonly streams = new Set<WatchStream>();
   /** The streams that have not received a view yet. */
   private readonly newcomers = new Set<WatchStream>();
-  private nextRead: TimerEntry | undefined;
-  private nextReadAt = 0;
+  private readonly nextRead: EarliestRun;
   private isReading = false;
   /** True: a change or a new stream came after the read in flight was sent. */
   private readAgain = false;
@@ -51,7 +50,9 @@ class WatchReader {
   constructor(
     private readonly resource: Resource,
     private readonly options: WatchReaderOptions,
-  ) {}
+  ) {
+    this.nextRead = new EarliestRun(options.timers, () => this.read());
+  }
 
   get isEmpty(): boolean {
     return this.streams.size === 0;
@@ -68,7 +69,7 @@ class WatchReader {
   remove(stream: WatchStream): void {
     this.streams.delete(stream);
     this.newcomers.delete(stream);
-    if (this.isEmpty) this.cancelNextRead();
+    if (this.isEmpty) this.nextRead.cancel();
   }
 
   /** Reads the resource soon, because it may have changed. */
@@ -91,20 +92,10 @@ class WatchReader {
 
   /** Never delays a planned read. */
   private readAt(time: number): void {
-    const { runtime, timers } = this.options;
-    if (this.isEmpty || (this.nextRead && this.nextReadAt <= time)) return;
-    this.cancelNextRead();
-    if (time <= runtime.clock.now()) return this.read();
-    this.nextReadAt = time;
-    this.nextRead = timers.at(time, () => {
-      this.nextRead = undefined;
-      this.read();
-    });
-  }
-
-  private cancelNextRead(): void {
-    this.nextRead?.cancel();
-    this.nextRead = undefined;
+    if (this.isEmpty || this.nextRead.isPlannedBy(time)) return;
+    if (time > this.options.runtime.clock.now()) return this.nextRead.by(time);
+    this.nextRead.cancel();
+    this.read();
   }
 
   private read(): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { FairQueue } from '../../src/flow/fair-queue';
-import { TimerQueue } from '../../src/flow/timer-queue';
+import { EarliestRun, TimerQueue } from '../../src/flow/timer-queue';
 import { NameTurns } from '../../src/flow/waiting';
 import { ManualClock } from '../support/manual-clock';
 
@@ -219,6 +219,37 @@ describe('TimerQueue', () => {
     expect(ran).toEqual([100, 200, 300]);
     await clock.advance(5000);
     expect(ran).toEqual([100, 200, 300, 9000]);
+  });
+});
+
+describe('EarliestRun', () => {
+  test('runs once at the earliest of the times that were asked for, and again only when asked again', async () => {
+    const clock = new ManualClock(0);
+    const timers = new TimerQueue(clock);
+    const ranAt: number[] = [];
+    const run = new EarliestRun(timers, () => ranAt.push(clock.now()));
+    for (const time of [300, 100, 200]) run.by(time);
+    expect([run.isPlannedBy(99), run.isPlannedBy(100), timers.size]).toEqual([false, true, 1]);
+    await clock.advance(500);
+    expect([ranAt, run.isPlannedBy(1e9), timers.size]).toEqual([[100], false, 0]);
+    run.by(900);
+    run.cancel();
+    expect([run.isPlannedBy(1e9), timers.size, clock.timerCount]).toEqual([false, 0, 0]);
+    run.by(700);
+    await clock.advance(500);
+    expect(ranAt).toEqual([100, 700]);
+  });
+
+  test('may be asked again by its own work', async () => {
+    const clock = new ManualClock(0);
+    let count = 0;
+    const run: EarliestRun = new EarliestRun(new TimerQueue(clock), () => {
+      count += 1;
+      if (count < 3) run.by(clock.now() + 100);
+    });
+    run.by(100);
+    await clock.advance(1000);
+    expect([count, clock.timerCount]).toEqual([3, 0]);
   });
 });
 
