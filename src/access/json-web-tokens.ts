@@ -10,7 +10,7 @@ import {
   refusedCredential,
   uncheckedCredential,
 } from './caller';
-import { FairSlots, Slots } from '../flow/lanes';
+import { Lanes, Slots } from '../flow/lanes';
 import { identityProblem } from './identity';
 import { type KeySet, KeysUnavailable } from './issuer-keys';
 import { onMonotonicClock } from './time-of-day';
@@ -65,7 +65,8 @@ export class JsonWebTokens {
   private readonly accepted = new BoundedCache<Caller>(MAX_ACCEPTED);
   private readonly refused = new BoundedCache<Refusal>(MAX_REFUSED);
   private readonly checks = new Map<string, Promise<Caller>>();
-  private readonly verifying = new FairSlots(new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION), CHECKS_AT_ONCE);
+  private readonly checking = new Slots(MAX_CHECKS, MAX_CHECKS_OF_CONNECTION);
+  private readonly verifying = new Lanes(CHECKS_AT_ONCE);
   private readonly waiting = new Slots(MAX_WAITS, MAX_WAITS_OF_CONNECTION);
   /** Counts the changes of the keys. */
   private keysVersion = 0;
@@ -122,7 +123,8 @@ export class JsonWebTokens {
 
   private async payloadOf(token: string, connection: object): Promise<JWTPayload> {
     try {
-      return await this.verifying.use(connection, () => this.verify(token));
+      const verify = (): Promise<JWTPayload> => this.verify(token);
+      return await this.checking.use(connection, () => this.verifying.run(connection, verify));
     } catch (error) {
       if (!(error instanceof KeysUnavailable || error instanceof errors.JWKSNoMatchingKey)) throw error;
       if (!(await this.waiting.use(connection, () => this.options.keys.renew()))) throw error;

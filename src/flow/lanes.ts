@@ -36,25 +36,27 @@ export class Slots {
   }
 }
 
-/** As Slots, but runs at most `atOnce` tasks at a time, and serves the connections in turn. */
-export class FairSlots {
+/** Runs at most `atOnce` tasks at a time. The others wait, and their callers are served in turn. */
+export class Lanes {
   private readonly waiting = new FairQueue<() => void>();
   private runningCount = 0;
 
-  constructor(
-    private readonly slots: Slots,
-    private readonly atOnce: number,
-  ) {}
+  constructor(private readonly atOnce: number) {}
 
-  /** Rejects with OVERLOADED, and does not begin, above a bound. */
-  use<T>(connection: object, work: () => Promise<T>): Promise<T> {
-    return this.slots.use(connection, () => this.inTurn(connection, work));
+  /** True: a task that comes now must wait. */
+  get isFull(): boolean {
+    return this.runningCount >= this.atOnce;
   }
 
-  private async inTurn<T>(connection: object, work: () => Promise<T>): Promise<T> {
-    if (this.runningCount < this.atOnce) this.runningCount += 1;
+  /** An upper bound of the number of waiting tasks that begin before a new task of the caller. */
+  ahead(caller: unknown): number {
+    return this.waiting.ahead(caller);
+  }
+
+  async run<T>(caller: unknown, work: () => Promise<T>): Promise<T> {
     // The task that ends calls `begin`, so this task takes its place.
-    else await new Promise<void>((begin) => this.waiting.push(connection, begin));
+    if (this.isFull) await new Promise<void>((begin) => this.waiting.push(caller, begin));
+    else this.runningCount += 1;
     try {
       return await work();
     } finally {

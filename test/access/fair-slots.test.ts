@@ -1,4 +1,4 @@
-import { FairSlots, Slots } from '../../src/flow/lanes';
+import { Lanes, Slots } from '../../src/flow/lanes';
 import { settled } from '../support/manual-clock';
 
 /** Work that ends when the test says so. */
@@ -6,15 +6,23 @@ class Works {
   readonly begun: string[] = [];
   private readonly ends = new Map<string, (error?: Error) => void>();
 
-  constructor(private readonly slots: FairSlots) {}
+  private readonly lanes: Lanes;
+
+  constructor(
+    private readonly slots: Slots,
+    atOnce: number,
+  ) {
+    this.lanes = new Lanes(atOnce);
+  }
 
   start(connection: object, name: string): Promise<string> {
-    return this.slots.use(connection, () => {
+    const work = (): Promise<string> => {
       this.begun.push(name);
       return new Promise((resolve, reject) => {
         this.ends.set(name, (error) => (error ? reject(error) : resolve(name)));
       });
-    });
+    };
+    return this.slots.use(connection, () => this.lanes.run(connection, work));
   }
 
   async end(name: string, error?: Error): Promise<void> {
@@ -27,7 +35,7 @@ const flood = {};
 const other = {};
 
 test('a connection with one piece of work waits behind few pieces of a flood', async () => {
-  const works = new Works(new FairSlots(new Slots(100, 64), 2));
+  const works = new Works(new Slots(100, 64), 2);
   const all = Array.from({ length: 20 }, (_, index) => works.start(flood, `flood-${index}`));
   const one = works.start(other, 'other');
   await settled();
@@ -43,7 +51,7 @@ test('a connection with one piece of work waits behind few pieces of a flood', a
 });
 
 test('failed work passes its place on, and the places are free again after all work', async () => {
-  const works = new Works(new FairSlots(new Slots(100, 64), 1));
+  const works = new Works(new Slots(100, 64), 1);
   const first = works.start(flood, 'first').catch((error: Error) => error.message);
   const second = works.start(flood, 'second');
   await settled();
@@ -58,7 +66,7 @@ test('failed work passes its place on, and the places are free again after all w
 });
 
 test('work above a bound is refused with OVERLOADED, and does not begin', async () => {
-  const works = new Works(new FairSlots(new Slots(3, 2), 1));
+  const works = new Works(new Slots(3, 2), 1);
   void works.start(flood, 'a');
   void works.start(flood, 'b');
   await expect(works.start(flood, 'c')).rejects.toMatchObject({ reason: 'OVERLOADED' });

@@ -1,4 +1,4 @@
-import { FairQueue } from '../../flow/fair-queue';
+import { Lanes } from '../../flow/lanes';
 import { fold } from '../text/fold';
 import { wantedKinds } from '../text/match';
 import type { Listing, ListingRequest, Ranking, RankingRequest } from '../suggestion';
@@ -28,9 +28,8 @@ export interface SearchCaller {
 
 /** Searches copies: short searches on the main thread, and long searches in another thread. */
 export class CopySearch {
-  /** Long searches that wait. The searches of one caller wait behind each other. */
-  readonly #waiting = new FairQueue<() => Promise<void>>();
-  #isRunning = false;
+  /** Long searches run one after the other. The searches of one caller wait behind each other. */
+  readonly #lane = new Lanes(1);
 
   constructor(private readonly thread: IndexThread) {}
 
@@ -77,13 +76,13 @@ export class CopySearch {
     there: (layers: ReturnType<typeof livingLayer>[]) => Promise<T>,
   ): Promise<T> {
     if (here.kind === 'found') return here;
-    if (this.#waiting.ahead(caller) >= MOST_WAITING) throw searchesFull();
-    const mustWait = this.#isRunning;
+    if (this.#lane.ahead(caller) >= MOST_WAITING) throw searchesFull();
+    const mustWait = this.#lane.isFull;
     const { levels } = copy;
     // The levels of a waiting search must keep their memory.
     for (const { held } of levels) held.hold();
     try {
-      return await this.#inTurn(caller, async () => {
+      return await this.#lane.run(caller, async () => {
         // The caller no longer waits for the result.
         if (mustWait && patience.isOver) throw searchesFull();
         return there(levels.map(livingLayer));
@@ -91,23 +90,5 @@ export class CopySearch {
     } finally {
       for (const { held } of levels) held.release();
     }
-  }
-
-  #inTurn<T>(caller: object | undefined, search: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push(caller, () => search().then(resolve, reject));
-      this.#runNext();
-    });
-  }
-
-  #runNext(): void {
-    if (this.#isRunning) return;
-    const search = this.#waiting.shift();
-    if (search === undefined) return;
-    this.#isRunning = true;
-    void search().finally(() => {
-      this.#isRunning = false;
-      this.#runNext();
-    });
   }
 }

@@ -1,6 +1,7 @@
-import { StoreFailure } from '../../base/errors';
+import { reportDefect, StoreFailure } from '../../base/errors';
 import type { ClusterAddress } from '../../base/redis-address';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../base/store-state';
+import { Lanes } from '../../flow/lanes';
 import { ChangeSignal } from '../../flow/waiting';
 import { absentKey, bucketsBySlot, slotOfKey } from '../buckets';
 import type { Command, Commands } from '../commands';
@@ -29,7 +30,7 @@ const ADOPTIONS_IN_FLIGHT = 16;
  */
 class MovedSlots {
   private readonly waiting = new Set<number>();
-  private running = 0;
+  private readonly lanes = new Lanes(ADOPTIONS_IN_FLIGHT);
 
   constructor(
     private readonly adopt: (slot: number) => Promise<void>,
@@ -37,22 +38,15 @@ class MovedSlots {
   ) {}
 
   add(slot: number): void {
+    if (this.waiting.has(slot)) return;
     this.waiting.add(slot);
-    if (this.running >= ADOPTIONS_IN_FLIGHT) return;
-    this.running += 1;
-    this.adoptWaiting()
-      .finally(() => (this.running -= 1))
-      .catch(this.onError);
-  }
-
-  private async adoptWaiting(): Promise<void> {
-    for (const slot of this.waiting) {
+    const adoption = this.lanes.run(undefined, () => {
       this.waiting.delete(slot);
-      await this.adopt(slot).catch((error: unknown) => {
-        // The slot has moved again, or the node takes no commands. The first command that needs the epoch tries again.
-        if (!(error instanceof StoreFailure)) this.onError(error as Error);
-      });
-    }
+      return this.adopt(slot);
+    });
+    // After a store failure, the slot has moved again, or the node takes no commands. The first command that needs the
+    // epoch tries again.
+    adoption.catch((error: unknown) => reportDefect(error, (defect) => this.onError(defect as Error)));
   }
 }
 
