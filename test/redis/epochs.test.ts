@@ -228,8 +228,8 @@ describe('a server over a Redis that may have lost leases', () => {
     const epoch = (await first.command('GET', 'test:{3}:epoch')) as string;
     await sleep(3500); // Redis reports its uptime in whole seconds.
     await server.node.connection.probeNode();
-    for (let bucket = 0; bucket < 1024; bucket += 1)
-      await second.command('SET', `test:{${bucket}}:epoch`, epoch);
+    const keys = Array.from({ length: BUCKET_COUNT }, (_, bucket) => epochKey('test', bucket));
+    await second.command('MSET', ...keys.flatMap((key) => [key, epoch]));
     proxy.leadTo(second.port);
     proxy.cutAll();
     await eventually('the quarantine', () => server.node.quarantine !== undefined, {

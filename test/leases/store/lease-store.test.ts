@@ -165,19 +165,28 @@ describe('the step of docs/operations/upgrade.md for set limits', () => {
     return sortedNames(await allListed((await fixture.server('s1')).store, 'semaphore'));
   }
 
+  /** Runs a command for each item, at most 100 at the same time. */
+  async function together<Item>(
+    items: readonly Item[],
+    run: (item: Item) => Promise<unknown>,
+  ): Promise<void> {
+    for (let from = 0; from < items.length; from += 100)
+      await Promise.all(items.slice(from, from + 100).map(run));
+  }
+
   it('brings semaphores with a set limit back into lists, whatever their names are', async () => {
     const names = ['gpu', 'with space', `"it's"`, 'x}:s:limit:y', '{a}', ':limit:', 'ä€\u{1F600}', '\\n$(x)'];
     // More keys than one script looks at.
     for (let i = 0; i < 1200; i += 1) names.push(`many-${i}`);
     const semaphores = names.map((name): Resource => ({ service: 'semaphore', name }));
-    for (const semaphore of semaphores) is('set', await fixture.setLimit(semaphore, 3));
+    await together(semaphores, async (semaphore) => is('set', await fixture.setLimit(semaphore, 3)));
     // Such a key looks like a limit to the pattern of SCAN.
     const lock = { service: 'lock', name: 'x}:s:limit:y' } as const;
     is('granted', await (await fixture.request('s1', lock)).try());
-    for (const semaphore of semaphores) {
+    await together(semaphores, (semaphore) => {
       const [index] = namesKeys(PREFIX, 'semaphore', bucketOf(semaphore.name));
-      await fixture.redis.command('DEL', index, fixture.key(semaphore, 'state'));
-    }
+      return fixture.redis.command('DEL', index, fixture.key(semaphore, 'state'));
+    });
     expect(await listed()).toEqual([]);
     await runStep();
     expect(await listed()).toEqual([...names].sort());
