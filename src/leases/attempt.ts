@@ -59,7 +59,7 @@ export interface Acquired extends Pick<Asked, 'resource' | 'wanted'> {
  *        ──refused, failed──▶ error
  * waiting ──recheck──▶ claiming
  *         ──granted──▶ granted or returning
- *         ──ended, draining──▶ withdrawing
+ *         ──ended, given up, draining──▶ withdrawing
  *         ──superseded, cancelled──▶ error
  * claiming ──granted──▶ granted or returning
  *          ──waiting, failed──▶ waiting
@@ -76,11 +76,11 @@ export interface Acquired extends Pick<Asked, 'resource' | 'wanted'> {
  * ```
  *
  * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `granted` from the reply to a command of
- * another call, `ended` from the end of the allowed time, and `superseded` from a newer call of the request. In the
- * other states an arrow is the store's reply: `refused` is every reply without an arrow, and `failed` is a store
- * failure. Two replies lead to `returning`: a grant with an offset that has passed, and the end of a lease with which
- * the store has answered only this call. This call has not reported that lease. A defect, and a grant to a cancelled
- * call, lead to an error.
+ * another call, `ended` from the end of the allowed time, `given up` from a cancel in a session, and `superseded` from a
+ * newer call of the request. In the other states an arrow is the store's reply: `refused` is every reply without an
+ * arrow, and `failed` is a store failure. Two replies lead to `returning`: a grant with an offset that has passed, and the
+ * end of a lease with which the store has answered only this call. This call has not reported that lease. A defect, and a
+ * grant to a cancelled call, lead to an error.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller receives a grant only before the grant's offset has passed.
