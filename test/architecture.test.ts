@@ -92,7 +92,6 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'leases/redis/redis-lease-store': 'the store, method by method',
   'redis/command-meters': 'imported by the runner, and by the metrics of the server',
   'redis/topology/cluster': 'one class, whose states are told together',
-  'rpc/entry/gate': 'one class, whose states are told together',
   'server/config/variables': 'the settings of others that the server reads',
 };
 

@@ -13,7 +13,7 @@ import {
   type MissingPermission,
   type NamedByCommand,
 } from './authorization';
-import { type Caller, endedCredential, type PresentedCertificate } from './caller';
+import { type Caller, endedCredential } from './caller';
 import type { EndableCall, OpenCall } from './open-credentials';
 import type { Verb } from './verbs';
 
@@ -35,7 +35,7 @@ export interface Admission {
  * may do can be asked until the end of the call, also after a reload of the policy. A door adds how the call comes in and
  * is answered.
  */
-export abstract class AdmittedCall implements ArrivingCall, EndableCall, CheckedCall {
+export abstract class AdmittedCall implements EndableCall, CheckedCall {
   /** Empty: this server does not authenticate callers, or the caller is not proven yet. */
   identity = '';
   private permissions: CallPermissions | undefined;
@@ -48,17 +48,28 @@ export abstract class AdmittedCall implements ArrivingCall, EndableCall, Checked
   /** @param rule undefined: the call is not of the contract, so every proven caller may make it */
   constructor(
     private readonly admission: Admission,
+    private readonly arriving: ArrivingCall,
     private readonly rule: CallRule | undefined,
   ) {}
 
-  abstract readonly method: string;
-  abstract readonly peer: string;
-  abstract readonly connection: object;
-  abstract readonly trace: CallTrace;
-  abstract readonly authorization: readonly string[];
-  abstract peerCertificate(): PresentedCertificate | undefined;
   /** Ends the call early with this error. */
   protected abstract endWith(error: HoldfastError): void;
+
+  get method(): string {
+    return this.arriving.method;
+  }
+
+  get peer(): string {
+    return this.arriving.peer;
+  }
+
+  get connection(): object {
+    return this.arriving.connection;
+  }
+
+  get trace(): CallTrace {
+    return this.arriving.trace ?? {};
+  }
 
   /**
    * Sets the identity. Throws, or rejects, if the caller is not proven. Returns no promise if the credential is known.
@@ -66,7 +77,7 @@ export abstract class AdmittedCall implements ArrivingCall, EndableCall, Checked
   prove(): Promise<void> | undefined {
     const { access } = this.admission;
     if (access === undefined) return undefined;
-    const caller = access.prove(this);
+    const caller = access.prove(this.arriving);
     if (caller instanceof Promise) return caller.then((found) => this.proven(found, access));
     this.proven(caller, access);
     return undefined;

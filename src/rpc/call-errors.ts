@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type OutgoingHttpHeaders } from 'node:http2';
 import { Metadata, status } from '@grpc/grpc-js';
 import type { Any } from '../../generated/typescript/google/protobuf/any';
 import {
@@ -259,22 +259,4 @@ export function refusalHeaders(error: HoldfastError): OutgoingHttpHeaders {
     'grpc-message': encodeURI(details),
     ...metadata.toHttp2Headers(),
   };
-}
-
-/**
- * A reset stream emits 'error', and without a listener this event ends the process. grpc-js adds its listener later.
- */
-export function surviveErrors(stream: ServerHttp2Stream): void {
-  stream.on('error', () => undefined);
-}
-
-const REFUSED = { endStream: true, sendDate: false };
-
-/** Answers a call that has not begun. The rest of its message is not kept. */
-export function answer(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
-  if (stream.closed || stream.destroyed) return;
-  stream.respond(headers, REFUSED);
-  // A client that does not end its message would keep the stream open.
-  if (stream.state.remoteClose === 1) stream.resume();
-  else stream.close(constants.NGHTTP2_NO_ERROR);
 }

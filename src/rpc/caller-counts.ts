@@ -2,7 +2,12 @@ import { status } from '@grpc/grpc-js';
 import type { CallerUse, Callers } from '../base/callers';
 import type { Reason } from '../base/errors';
 import { ERROR_TABLE } from './call-errors';
-import { isClosed, peerOf } from './entry/grpc-js';
+import type { Arrival } from './entry/arrival';
+import type { CallMeters } from './entry/call-meters';
+import type { CallGateOptions } from './entry/gate';
+import { isClosed, type OnRefusedHandshake, peerOf } from './entry/grpc-js';
+import type { OnRefused } from './entry/intake';
+import type { Access } from '../access/access';
 import type { AuditedCaller, AuditLog } from '../access/audit';
 import { onConnectionClosed } from '../access/client-certificates';
 
@@ -110,5 +115,48 @@ function forgetOldest({ callers }: KnownConnection): void {
     caller.connectionCount -= 1;
     callers.delete(identity);
     return;
+  }
+}
+
+/** The calls that no handler has: proves their callers for the gate, and counts those that are refused. */
+export class UnbegunCalls {
+  constructor(
+    private readonly counts: CallerCounts,
+    private readonly meters: CallMeters,
+    private readonly access: Access | undefined,
+  ) {}
+
+  forGate(): Omit<CallGateOptions, 'clock'> {
+    const { access, counts, meters } = this;
+    return {
+      onArrived: ({ kind, connection }) => {
+        if (kind.isOfContract !== true) counts.called('', connection);
+      },
+      onRefused: (call, { reason }) => {
+        meters.refused(call.method, ERROR_TABLE[reason].code);
+        this.refused(call, reason, false);
+      },
+      ...(access && {
+        isProven: (call) => access.knows(call),
+        prove: (call) => access.prove(call),
+      }),
+    };
+  }
+
+  /** `hasBegun`: the handler has counted the call. */
+  readonly refusedAtIntake: OnRefused = (call, { reason }, hasBegun) => this.refused(call, reason, hasBegun);
+
+  /** The client proves nothing, and makes no call. */
+  readonly refusedHandshake: OnRefusedHandshake = (peer, problem) => {
+    this.access?.refusedHandshake(peer.text, problem);
+    this.counts.refusedAt(peer.address, 'BAD_CREDENTIAL');
+  };
+
+  private refused(call: Arrival, reason: Reason, hasBegun: boolean): void {
+    const { access, counts } = this;
+    const { isOfContract = false } = call.kind;
+    if (isOfContract && access !== undefined) call.identity = access.identityOf(call);
+    const isCounted = hasBegun || !isOfContract;
+    counts.refused(call, isCounted ? counts.of(call.identity, call.connection) : undefined, reason);
   }
 }

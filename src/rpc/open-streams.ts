@@ -1,7 +1,7 @@
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import { HoldfastError } from '../base/errors';
 import { statusOf } from './call-errors';
-import { connectionOf, peerOf } from './entry/grpc-js';
+import { arrivalOf, peerOf } from './entry/grpc-js';
 import { networkOf } from '../base/callers';
 
 /** Ends one stream early. The error becomes the status of the stream. */
@@ -94,7 +94,7 @@ export function admit(
   stream: ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>,
 ): boolean {
   try {
-    const leave = streams.enter(() => undefined, connectionOf(stream));
+    const leave = streams.enter(() => undefined, arrivalOf(stream).connection);
     // grpc-js emits 'cancelled' after every call.
     stream.once('cancelled', leave);
     return true;

@@ -6,11 +6,10 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js';
 import { AdmittedCall, type Admission } from '../access/admit';
-import type { PresentedCertificate } from '../access/caller';
 import type { CallerUse } from '../base/callers';
 import type { Clock } from '../base/clock';
 import type { Reason } from '../base/errors';
-import { type CallTrace, type Log, traceOf, traceparentOf } from '../base/meters';
+import { type Log, traceparentOf } from '../base/meters';
 import { escapeText } from '../base/text';
 import {
   type CallStatus,
@@ -20,7 +19,7 @@ import {
   toErrorSummary,
 } from './call-errors';
 import type { CallerCounts } from './caller-counts';
-import { connectionOf, endCall, peerCertificateOf, peerOf } from './entry/grpc-js';
+import { arrivalOf, endCall } from './entry/grpc-js';
 import type { HandledCall, OfferedCall } from './service';
 
 const RETRY_HEADER = 'grpc-previous-rpc-attempts';
@@ -41,7 +40,6 @@ export class ServedCall extends AdmittedCall implements HandledCall {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
   caller: CallerUse | undefined;
-  private knownConnection: object | undefined;
   private answered = false;
 
   constructor(
@@ -49,37 +47,11 @@ export class ServedCall extends AdmittedCall implements HandledCall {
     private readonly context: CallContext,
     private readonly offered: OfferedCall,
   ) {
-    super(context, offered.rule);
+    super(context, arrivalOf(grpcCall), offered.rule);
     this.receivedAt = context.clock.now();
     // grpc-js keeps the deadline as a time of day. The timeout is computed now, before the wall clock can step.
     const deadline = grpcCall.getDeadline();
     this.timeoutMs = deadline === Infinity ? undefined : Number(deadline) - Date.now();
-  }
-
-  get connection(): object {
-    // A closed stream has no known connection, so a new object stands for the connection.
-    this.knownConnection ??= connectionOf(this.grpcCall) ?? {};
-    return this.knownConnection;
-  }
-
-  get method(): string {
-    return this.offered.path;
-  }
-
-  get peer(): string {
-    return peerOf(this.connection).text;
-  }
-
-  get authorization(): readonly string[] {
-    return this.grpcCall.metadata.get('authorization') as string[];
-  }
-
-  peerCertificate(): PresentedCertificate | undefined {
-    return peerCertificateOf(this.connection);
-  }
-
-  get trace(): CallTrace {
-    return traceOf(this.grpcCall.metadata);
   }
 
   get traceparent(): string | undefined {

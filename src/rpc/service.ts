@@ -13,7 +13,7 @@ import type { CallTrace } from '../base/meters';
 import type { ReadableNames } from '../base/names';
 import type { Priority } from '../flow/fair-queue';
 import type { ErrorSummary } from './call-errors';
-import type { CallKind } from './entry/gate';
+import type { CallKind } from './entry/arrival';
 import type { RequestReader } from './streams';
 
 /**
@@ -140,10 +140,6 @@ export interface OfferedCall extends CallKind {
   readonly requestStream: boolean;
   readonly responseStream: boolean;
   readonly row: Row;
-  /** The bound of a request message. Undefined: MAX_REQUEST_BYTES. */
-  readonly bytes: number | undefined;
-  /** Whether the client moves the stream to another connection by itself. */
-  readonly moves: boolean;
   /** Undefined: the call has no verb, so every proven caller may make the call, and nothing counts. */
   readonly rule: CallRule | undefined;
 }
@@ -181,11 +177,11 @@ function offeredCall(
     responseStream,
     row,
     rule,
+    isOfContract: rule !== undefined,
     priority: row.load,
     unary: !requestStream && !responseStream,
     isOpen,
     isProbe: isOpen && row.isProbe === true,
-    isLarge: !isOpen && row.bytes !== undefined,
     bytes: isOpen ? undefined : row.bytes,
     moves: 'moves' in row && row.moves === true,
   };

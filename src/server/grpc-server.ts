@@ -11,14 +11,13 @@ import type { Log } from '../base/meters';
 import { type SampleBounds, SampledLines } from '../base/sampled-lines';
 import type { StoreHealth, StoreOperations } from '../base/store-state';
 import type { Limits } from '../leases/lease';
-import { CallerCounts } from '../rpc/caller-counts';
+import { CallerCounts, UnbegunCalls } from '../rpc/caller-counts';
 import { callAnswers } from '../rpc/entry/call-answers';
 import { CallMeters, type CallSpans, type CutCause } from '../rpc/entry/call-meters';
 import { Connections } from '../rpc/entry/connections';
-import { CallGate, UNKNOWN_CALL } from '../rpc/entry/gate';
+import { CallGate } from '../rpc/entry/gate';
 import { type Address, listen, type Peer } from '../rpc/entry/grpc-js';
 import { RequestIntake } from '../rpc/entry/intake';
-import { UnbegunCalls } from '../rpc/entry/unbegun-calls';
 import type { IntakeLimits, IntakeStats } from '../rpc/entry/unfinished';
 import { grpcService } from '../rpc/handlers';
 import { type OfferedCall, offeredCalls, type OfferedService } from '../rpc/service';
@@ -155,7 +154,7 @@ export class GrpcServer {
     const services = [...offered, this.health.service];
     this.offered = offeredCalls([...services, ...this.reflection.services], descriptors);
     for (const call of this.offered.values()) this.calls.of(call);
-    this.unbegun = new UnbegunCalls(counts, this.calls, this.offered, access);
+    this.unbegun = new UnbegunCalls(counts, this.calls, access);
     this.connections = this.openConnections();
     this.intake = this.openIntake();
     // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
@@ -163,11 +162,7 @@ export class GrpcServer {
     this.server = new Server({
       // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
-      interceptors: [
-        callAnswers(this.calls, parts.spans),
-        this.connections.interceptor,
-        this.intake.interceptor,
-      ],
+      interceptors: [callAnswers(this.calls, parts.spans), this.intake.interceptor],
     });
     this.offer(parts.reflection === false ? services : [...services, ...this.reflection.services], counts);
     this.reportHealth();
@@ -196,23 +191,16 @@ export class GrpcServer {
 
   private openConnections(): Connections {
     const { keepaliveTimeMs: timeMs, keepaliveTimeoutMs: timeoutMs, products, log } = this.parts;
-    const moving = {
-      paths: new Set([...this.offered.values()].filter(({ moves }) => moves).map(({ path }) => path)),
-      leave: (connection: object) => products.forEach((product) => product.leave?.(connection)),
-    };
+    const leave = (connection: object): void => products.forEach((product) => product.leave?.(connection));
     const onCut = (cause: CutCause, peer: Peer): void => this.noteCut(cause, peer);
-    return new Connections({ timeMs, timeoutMs }, log, moving, onCut, this.parts.connectionMaxAgeMs);
+    return new Connections({ timeMs, timeoutMs }, log, leave, onCut, this.parts.connectionMaxAgeMs);
   }
 
   private openIntake(): RequestIntake {
     const { clock, log, intakeLimits: limits } = this.parts;
-    const calls = [...this.offered.values()];
     return new RequestIntake({
       clock,
       log,
-      maxRequestBytes: new Map(
-        calls.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [[path, bytes]])),
-      ),
       limits,
       onRefused: this.unbegun.refusedAtIntake,
       onBytes: (connection, bytes) => this.connections.idleFrames.requested(connection, bytes),
@@ -228,16 +216,13 @@ export class GrpcServer {
   /** Resolves to the target that clients use. Rejects with a ListenError. */
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
     const target = await listen(this.server, address, credentials);
-    const kindOf = (path: string) => this.offered.get(path) ?? UNKNOWN_CALL;
     const { clock } = this.parts;
     const gate = new CallGate({
       clock,
-      kindOf,
       ...this.unbegun.forGate(),
       unfinishedCount: () => this.intake.unfinished.count,
-      onUntaken: (session) => this.connections.cut(session, 'unread-answers'),
     });
-    this.connections.watch(this.server, gate, this.unbegun.refusedHandshake);
+    this.connections.watch(this.server, gate, this.offered, this.unbegun.refusedHandshake);
     return target;
   }
 

@@ -1,25 +1,23 @@
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import {
-  CallGate,
-  type CallKind,
-  MAX_UNARY_CALLS,
-  MAX_URGENT_CALLS,
-  shortenTimeout,
-  timeoutMs,
-  UNKNOWN_CALL,
-} from '../../src/rpc/entry/gate';
+import { networkOf } from '../../src/base/callers';
 import { HoldfastError } from '../../src/base/errors';
 import { defaultLimits } from '../../src/leases/lease';
 import { lockService } from '../../src/leases/service/lease-services';
+import { ERROR_TABLE } from '../../src/rpc/call-errors';
+import { Arrival, type CallKind, CallSource, UNKNOWN_CALL } from '../../src/rpc/entry/arrival';
+import { CallGate, MAX_UNARY_CALLS, MAX_URGENT_CALLS } from '../../src/rpc/entry/gate';
+import { Http2Arrival, Http2Source, shortenTimeout, timeoutMs } from '../../src/rpc/entry/http2-arrival';
 import { offeredCalls } from '../../src/rpc/service';
 import { Health } from '../../src/server/health';
 import { ManualClock, settled } from '../support/manual-clock';
 import { ROOT } from '../support/root';
 import { fakePermits } from './fake-engines';
+
+/** The gate behind a door of the test, which knows nothing of HTTP/2. */
 
 const KINDS: Readonly<Record<string, CallKind>> = {
   check: { priority: 'high', unary: true, isProbe: true, isOpen: true },
@@ -27,79 +25,108 @@ const KINDS: Readonly<Record<string, CallKind>> = {
   release: { priority: 'high', unary: true },
   read: { priority: 'low', unary: true },
   hold: { priority: 'normal', unary: false },
+  put: { priority: 'low', unary: true, bytes: 2 ** 20 },
 };
 
-/** A connection as the gate sees it. */
-class FakeConnection {
-  isRead = true;
-  readonly session: Http2Session;
+const kindOf = (path: string): CallKind => KINDS[path.split(' ')[0]!]!;
 
-  constructor(remoteAddress = '10.0.0.1') {
-    const handle = { readStart: () => (this.isRead = true), readStop: () => (this.isRead = false) };
-    const socket = { _handle: handle };
-    this.session = Object.assign(new EventEmitter(), { destroyed: false, socket }) as unknown as Http2Session;
-    gate.connected(this.session, remoteAddress);
+/** A connection as the gate sees it. */
+class FakeConnection extends CallSource {
+  readonly isOpen = true;
+  readonly isWriting = false;
+  /** Whether the door reads the connection. */
+  reads = true;
+
+  constructor(address = '10.0.0.1') {
+    super(networkOf(address));
+    gate.connected(this);
+  }
+
+  setReading(reading: boolean): void {
+    this.reads = reading;
+  }
+
+  cut(): void {
+    cut.push(this);
   }
 }
 
-class FakeStream extends EventEmitter {
-  closed = false;
-  destroyed = false;
-  readableEnded = false;
-  readonly state = { remoteClose: 1 };
+/** A call of the door. Its client takes the answer at once, unless `takesAnswer` is false. */
+class FakeArrival extends Arrival {
+  readonly peer = '';
+  readonly connection: object;
+  readonly trace = {};
+  isClosed = false;
+  takesAnswer = true;
   status: number | undefined;
-  reason: unknown;
+  reason: string | undefined;
   message = '';
+  private readonly listeners: (() => void)[] = [];
+  /** Of this test, because the calls of the test before may begin later. */
+  private readonly served = served;
 
-  constructor(readonly session: Http2Session) {
-    super();
+  constructor(
+    readonly method: string,
+    source: CallSource,
+    readonly authorization: readonly string[],
+    readonly timeoutMs: number | undefined,
+  ) {
+    super(kindOf(method), source);
+    this.connection = source;
   }
 
-  respond(headers: Record<string, unknown>): void {
-    this.status = Number(headers['grpc-status']);
-    this.reason = headers['holdfast-reason'];
-    this.message = decodeURI(String(headers['grpc-message']));
+  peerCertificate(): undefined {
+    return undefined;
   }
 
-  resume(): void {
-    this.end();
+  hold(): void {}
+
+  serve(): void {
+    this.served.push(this.method);
   }
 
-  close(): void {
-    this.end();
+  refuse({ reason, message }: HoldfastError): void {
+    this.status = ERROR_TABLE[reason].code;
+    this.reason = reason;
+    this.message = message;
+    if (this.takesAnswer) this.end();
+  }
+
+  onClose(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
   end(): void {
-    this.closed = true;
-    this.emit('close');
+    this.isClosed = true;
+    for (const listener of this.listeners.splice(0)) listener();
   }
 }
 
 const clock = new ManualClock();
 let gate: CallGate;
 let served: string[];
-let streams: FakeStream[];
+let cut: CallSource[];
+let arrived: FakeArrival[];
 beforeEach(() => {
-  gate = new CallGate({ clock, kindOf: (path) => KINDS[path.split(' ')[0]!]! });
+  gate = new CallGate({ clock });
   served = [];
-  streams = [];
+  cut = [];
+  arrived = [];
 });
 
-function arrive(on: FakeConnection, path: string, headers: IncomingHttpHeaders = {}): FakeStream {
-  const stream = new FakeStream(on.session);
-  const servedByThisGate = served;
-  streams.push(stream);
-  gate.arrive(
-    stream as unknown as ServerHttp2Stream,
-    { ...headers, ':path': path },
-    (_, { ':path': name }) => {
-      servedByThisGate.push(name!);
-    },
-  );
-  return stream;
+interface Given {
+  readonly authorization?: string;
+  readonly timeoutMs?: number;
 }
 
-function arriveMany(count: number, on: FakeConnection, path: string): FakeStream[] {
+function arrive(on: FakeConnection, path: string, { authorization, timeoutMs: ms }: Given = {}): FakeArrival {
+  const call = new FakeArrival(path, on, authorization === undefined ? [] : [authorization], ms);
+  arrived.push(call);
+  gate.arrive(call);
+  return call;
+}
+
+function arriveMany(count: number, on: FakeConnection, path: string): FakeArrival[] {
   return Array.from({ length: count }, (_, at) => arrive(on, `${path} ${at}`));
 }
 
@@ -136,7 +163,7 @@ it('begins few calls in one turn of the event loop while calls that waited too l
   }
   const hurried = new FakeConnection();
   const patient = new FakeConnection();
-  for (let at = 0; at < 200; at += 1) arrive(hurried, 'acquire', { 'grpc-timeout': '10m' });
+  for (let at = 0; at < 200; at += 1) arrive(hurried, 'acquire', { timeoutMs: 10 });
   arriveMany(800, patient, 'hold');
   await clock.advance(20);
   let most = 0;
@@ -146,7 +173,7 @@ it('begins few calls in one turn of the event loop while calls that waited too l
     most = Math.max(most, served.length - before);
   }
   expect(served.length).toBeGreaterThanOrEqual(800);
-  const refused = streams.filter((stream) => stream.status === status.RESOURCE_EXHAUSTED);
+  const refused = arrived.filter((call) => call.status === status.RESOURCE_EXHAUSTED);
   expect(refused.length).toBeGreaterThan(100);
   expect(most).toBeLessThanOrEqual(32);
 });
@@ -176,39 +203,30 @@ it('does not read a connection with hundreds of waiting calls, until half of the
   const quiet = new FakeConnection();
   arriveMany(600, busy, 'acquire');
   arrive(quiet, 'acquire');
-  expect([busy.isRead, quiet.isRead]).toEqual([false, true]);
+  expect([busy.reads, quiet.reads]).toEqual([false, true]);
   await turns(600);
-  expect(busy.isRead).toBe(true);
+  expect(busy.reads).toBe(true);
 });
 
 it('does not begin a call that was reset while it waited', async () => {
   const waiting = arriveMany(100, new FakeConnection(), 'acquire').slice(50);
-  for (const stream of waiting) stream.end();
+  for (const call of waiting) call.end();
   await turns(100);
   expect(served).toHaveLength(50);
-});
-
-it('tells the server of the end of a request that ended while it waited', async () => {
-  const [last] = arriveMany(100, new FakeConnection(), 'acquire').slice(-1);
-  last!.readableEnded = true;
-  const ended = jest.fn();
-  last!.on('end', ended);
-  await turns(100);
-  expect(ended).toHaveBeenCalledTimes(1);
 });
 
 it('answers OVERLOADED to the call after a thousand unanswered unary calls, until an answer was sent', async () => {
   const connection = new FakeConnection();
   await beginMany(MAX_UNARY_CALLS, connection, 'acquire');
   const refused = arrive(connection, 'read');
-  expect(refused.closed).toBe(false);
+  expect(refused.isClosed).toBe(false);
   await turns(2);
   expect([refused.status, refused.reason]).toEqual([status.RESOURCE_EXHAUSTED, 'OVERLOADED']);
   expect(arrive(connection, 'release').status).toBeUndefined();
   expect(arrive(connection, 'hold').status).toBeUndefined();
   expect(arrive(new FakeConnection(), 'acquire').status).toBeUndefined();
   await turns(2);
-  streams[0]!.end();
+  arrived[0]!.end();
   const later = arrive(connection, 'acquire later');
   await turns(2);
   expect(later.status).toBeUndefined();
@@ -230,10 +248,8 @@ it('answers OVERLOADED to calls that have waited for half a second, and never to
   const releases = arriveMany(200, connection, 'release');
   clock.pass(501);
   await turns(100);
-  expect(acquires.filter((stream) => stream.status === status.RESOURCE_EXHAUSTED).length).toBeGreaterThan(
-    150,
-  );
-  expect(releases.filter((stream) => stream.status !== undefined)).toEqual([]);
+  expect(acquires.filter((call) => call.status === status.RESOURCE_EXHAUSTED).length).toBeGreaterThan(150);
+  expect(releases.filter((call) => call.status !== undefined)).toEqual([]);
   expect(served.filter((name) => name.startsWith('release'))).toHaveLength(200);
 });
 
@@ -247,7 +263,7 @@ it('answers OVERLOADED soon to calls that would wait too long, because each turn
   const before = clock.now();
   const late = connections.flatMap((connection) => arriveMany(200, connection, 'acquire late'));
   await turns(200);
-  expect(late.filter((stream) => stream.reason === 'OVERLOADED').length).toBeGreaterThan(200);
+  expect(late.filter((call) => call.reason === 'OVERLOADED').length).toBeGreaterThan(200);
   expect(clock.now()).toBe(before);
 });
 
@@ -257,9 +273,8 @@ describe('a large call', () => {
     proofs = [];
     gate = new CallGate({
       clock,
-      kindOf: () => ({ priority: 'low', unary: true, isLarge: true }),
-      prove: ({ authorization }) => {
-        if (authorization === undefined) throw new HoldfastError('NO_CREDENTIAL', 'no credential');
+      prove: ({ authorization: [credential] }) => {
+        if (credential === undefined) throw new HoldfastError('NO_CREDENTIAL', 'no credential');
         return new Promise<void>((resolve, reject) => proofs.push({ resolve, reject }));
       },
     });
@@ -297,8 +312,7 @@ describe('with a caller that is not proven', () => {
   beforeEach(() => {
     gate = new CallGate({
       clock,
-      kindOf: (path) => KINDS[path.split(' ')[0]!]!,
-      isProven: ({ authorization }) => authorization === 'Bearer good',
+      isProven: ({ authorization: [credential] }) => credential === 'Bearer good',
     });
     unproven = new FakeConnection();
   });
@@ -346,7 +360,7 @@ describe('calls without a credential', () => {
     const refused = arrive(connection, 'check');
     await turns(2);
     expect(refused.message).toContain('this connection has 40 unanswered calls without a credential');
-    streams[0]!.end();
+    arrived[0]!.end();
     arrive(connection, 'check later');
     expect(served).toContain('check later');
   });
@@ -375,8 +389,7 @@ describe('while many requests have not arrived', () => {
     unfinishedCount = 256;
     gate = new CallGate({
       clock,
-      kindOf: (path) => KINDS[path.split(' ')[0]!]!,
-      isProven: ({ authorization }) => authorization === 'Bearer good',
+      isProven: ({ authorization: [credential] }) => credential === 'Bearer good',
       prove: () => {
         throw new HoldfastError('NO_CREDENTIAL', 'no credential');
       },
@@ -405,16 +418,6 @@ describe('while many requests have not arrived', () => {
 });
 
 describe('the answers to refused calls that a client does not take', () => {
-  let cut: Http2Session[];
-  beforeEach(() => {
-    cut = [];
-    gate = new CallGate({
-      clock,
-      kindOf: (path) => KINDS[path.split(' ')[0]!]!,
-      onUntaken: (session) => cut.push(session),
-    });
-  });
-
   async function fullConnection(address?: string): Promise<FakeConnection> {
     const connection = new FakeConnection(address);
     await beginMany(40, connection, 'check');
@@ -422,9 +425,9 @@ describe('the answers to refused calls that a client does not take', () => {
   }
 
   /** The connection's client never takes an answer. */
-  async function refuseMany(count: number, on: FakeConnection): Promise<FakeStream[]> {
+  async function refuseMany(count: number, on: FakeConnection): Promise<FakeArrival[]> {
     const refused = arriveMany(count, on, 'check');
-    for (const stream of refused) stream.resume = () => undefined;
+    for (const call of refused) call.takesAnswer = false;
     await turns(count / 8);
     return refused;
   }
@@ -432,9 +435,9 @@ describe('the answers to refused calls that a client does not take', () => {
   it('stop the reading of the connection', async () => {
     const connection = await fullConnection();
     const refused = await refuseMany(300, connection);
-    expect([connection.isRead, cut]).toEqual([false, []]);
-    for (const stream of refused) stream.end();
-    expect(connection.isRead).toBe(true);
+    expect([connection.reads, cut]).toEqual([false, []]);
+    for (const call of refused) call.end();
+    expect(connection.reads).toBe(true);
   });
 
   it('cut the connection above 512', async () => {
@@ -442,7 +445,7 @@ describe('the answers to refused calls that a client does not take', () => {
     await refuseMany(512, connection);
     expect(cut).toEqual([]);
     await refuseMany(1, connection);
-    expect(cut).toEqual([connection.session]);
+    expect(cut).toEqual([connection]);
   });
 
   it('cut the connection with the most of them above 2048 of all', async () => {
@@ -451,41 +454,21 @@ describe('the answers to refused calls that a client does not take', () => {
     for (let at = 2; at < 6; at += 1) await refuseMany(387, await fullConnection(`10.0.0.${at}`));
     expect(cut).toEqual([]);
     await refuseMany(1, await fullConnection('10.0.0.9'));
-    expect(cut).toEqual([most.session]);
+    expect(cut).toEqual([most]);
   });
 });
 
 it('stops the reading of a full connection again after Node has begun to read', () => {
   const connection = new FakeConnection();
   arriveMany(600, connection, 'acquire');
-  connection.isRead = true;
+  connection.reads = true;
   arrive(connection, 'acquire');
-  expect(connection.isRead).toBe(false);
-});
-
-it('survives the error of a stream that waits or is refused', async () => {
-  const connection = new FakeConnection();
-  await beginMany(MAX_UNARY_CALLS, connection, 'acquire');
-  const refused = arrive(connection, 'read');
-  const [waiting] = arriveMany(100, new FakeConnection(), 'acquire').slice(-1);
-  for (const stream of [refused, waiting!]) expect(stream.emit('error', new Error('reset'))).toBe(true);
-  await turns(100);
-});
-
-it('subtracts the wait from the deadline of the call', async () => {
-  arriveMany(100, new FakeConnection(), 'acquire');
-  const headers = { 'grpc-timeout': '2S', ':path': 'acquire' };
-  const seen: IncomingHttpHeaders[] = [];
-  const stream = new FakeStream(new FakeConnection().session);
-  gate.arrive(stream as unknown as ServerHttp2Stream, headers, (_, given) => seen.push(given));
-  clock.pass(300);
-  await turns(100);
-  expect(seen).toEqual([{ 'grpc-timeout': '1700m', ':path': 'acquire' }]);
+  expect(connection.reads).toBe(false);
 });
 
 it('answers OVERLOADED to a call that has waited past its own deadline', async () => {
   arriveMany(100, new FakeConnection(), 'acquire');
-  const hurried = arrive(new FakeConnection(), 'acquire', { 'grpc-timeout': '100m' });
+  const hurried = arrive(new FakeConnection(), 'acquire', { timeoutMs: 100 });
   clock.pass(101);
   await turns(10);
   expect(hurried.reason).toBe('OVERLOADED');
@@ -513,18 +496,74 @@ it('leaves a timeout of more than a day as it is, because the header has at most
 it('knows which calls are urgent', () => {
   const services = [lockService(fakePermits().engine, defaultLimits), new Health([]).service];
   const calls = offeredCalls(services, readFileSync(join(ROOT, 'generated/descriptor.binpb')));
-  const kindOf = (path: string) => calls.get(path) ?? UNKNOWN_CALL;
+  const offered = (path: string) => calls.get(path) ?? UNKNOWN_CALL;
   const priorities = ['RenewLock', 'ReleaseLock', 'AcquireLock', 'HoldLock', 'GetLock'].map(
-    (name) => kindOf(`/holdfast.v1.LockService/${name}`).priority,
+    (name) => offered(`/holdfast.v1.LockService/${name}`).priority,
   );
   expect(priorities).toEqual(['high', 'high', 'normal', 'normal', 'low']);
-  expect(kindOf('/grpc.health.v1.Health/Check')).toMatchObject({
+  expect(offered('/grpc.health.v1.Health/Check')).toMatchObject({
     priority: 'high',
     unary: true,
     isProbe: true,
     isOpen: true,
-    isLarge: false,
+    bytes: undefined,
   });
-  expect(kindOf('/holdfast.v1.LockService/HoldLock').unary).toBe(false);
-  expect(kindOf('/another.Service/Call')).toEqual({ priority: 'low', unary: true });
+  expect(offered('/holdfast.v1.LockService/HoldLock').unary).toBe(false);
+  expect(offered('/another.Service/Call')).toEqual({ priority: 'low', unary: true });
+});
+
+describe('a call of HTTP/2', () => {
+  class FakeStream extends EventEmitter {
+    closed = false;
+    destroyed = false;
+    readableEnded = false;
+    readonly state = { remoteClose: 1 };
+    readonly respond = jest.fn();
+    readonly resume = jest.fn();
+  }
+
+  /** A call that waits at the gate, behind others. */
+  function waiting(headers: IncomingHttpHeaders = {}) {
+    arriveMany(100, new FakeConnection(), 'acquire');
+    const stream = new FakeStream();
+    const seen: IncomingHttpHeaders[] = [];
+    const session = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerHttp2Session;
+    const source = new Http2Source(session, () => undefined);
+    gate.connected(source);
+    const given = { ...headers, ':path': 'acquire' };
+    const serve = (_: unknown, served: IncomingHttpHeaders): void => void seen.push(served);
+    const { acquire } = KINDS;
+    gate.arrive(new Http2Arrival(stream as unknown as ServerHttp2Stream, given, serve, acquire!, source));
+    return { stream, seen };
+  }
+
+  it('tells the server of the end of a request that ended while it waited', async () => {
+    const { stream } = waiting();
+    stream.readableEnded = true;
+    const ended = jest.fn();
+    stream.on('end', ended);
+    await turns(100);
+    expect(ended).toHaveBeenCalledTimes(1);
+  });
+
+  it('survives the error of its stream while it waits', async () => {
+    const { stream } = waiting();
+    expect(stream.emit('error', new Error('reset'))).toBe(true);
+    await turns(100);
+  });
+
+  it('survives the error of its stream when it is refused', async () => {
+    const { stream } = waiting({ 'grpc-timeout': '100m' });
+    clock.pass(101);
+    await turns(10);
+    expect(stream.respond).toHaveBeenCalledTimes(1);
+    expect(stream.emit('error', new Error('reset'))).toBe(true);
+  });
+
+  it('gets a deadline from which the wait is subtracted', async () => {
+    const { seen } = waiting({ 'grpc-timeout': '2S' });
+    clock.pass(300);
+    await turns(100);
+    expect(seen).toEqual([{ 'grpc-timeout': '1700m', ':path': 'acquire' }]);
+  });
 });

@@ -99,7 +99,7 @@ function linesOf(
     call.unary ? 'unary' : 'stream',
     ...(call.isProbe === true ? ['probe'] : []),
     ...(call.isOpen === true ? ['needs no credential'] : []),
-    ...(call.isLarge === true ? ['proven before its request'] : []),
+    ...(call.bytes !== undefined ? ['proven before its request'] : []),
   ];
   const row = call.row as KnownRow;
   const samples = new Samples(SET, service.name === 'SemaphoreService' ? 'semaphore' : 'lock').of(

@@ -5,7 +5,7 @@ import { createConnection, createServer, type AddressInfo, type Socket } from 'n
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/base/call';
-import { clampTimeout } from '../../src/rpc/entry/gate';
+import { clampTimeout } from '../../src/rpc/entry/http2-arrival';
 import { eventually } from '../support/eventually';
 import { Stopwatch } from '../support/stopwatch';
 import { LockClient } from '../support/clients/lease-client';

@@ -1,4 +1,3 @@
-import type { Http2Session } from 'node:http2';
 import { Reader, ReadingTurns } from '../../src/rpc/entry/reading-turns';
 
 /** The names of the connections, in the order in which reading began again. */
@@ -9,9 +8,21 @@ beforeEach(() => {
   turns = new ReadingTurns();
 });
 
+class FakeReader extends Reader {
+  readonly isOpen = true;
+  readonly isWriting = false;
+
+  constructor(private readonly name: string) {
+    super();
+  }
+
+  setReading(reading: boolean): void {
+    if (reading) begun.push(this.name);
+  }
+}
+
 function connect(name: string): Reader {
-  const handle = { readStart: () => begun.push(name), readStop: () => undefined };
-  const reader = new Reader({ destroyed: false, socket: { _handle: handle } } as unknown as Http2Session);
+  const reader = new FakeReader(name);
   turns.add(reader);
   return reader;
 }

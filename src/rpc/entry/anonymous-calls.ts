@@ -1,6 +1,4 @@
-import type { OutgoingHttpHeaders } from 'node:http2';
 import { HoldfastError } from '../../base/errors';
-import { refusalHeaders } from '../call-errors';
 
 /** A connection with calls that need no credential. */
 export interface AnonymousSource {
@@ -18,13 +16,13 @@ const BOUNDS = {
   server: bound('this server', 2000),
 };
 
-function bound(owner: string, limit: number): { limit: number; refusal: OutgoingHttpHeaders } {
-  const error = new HoldfastError(
+function bound(owner: string, limit: number): { limit: number; refusal: HoldfastError } {
+  const refusal = new HoldfastError(
     'OVERLOADED',
     `${owner} has ${limit} unanswered calls without a credential, the limit: nothing was done; wait for answers before the next call`,
     { metadata: { limit: String(limit) } },
   );
-  return { limit, refusal: refusalHeaders(error) };
+  return { limit, refusal };
 }
 
 /**
@@ -35,8 +33,8 @@ export class AnonymousCalls {
   private readonly ofNetwork = new Map<string, number>();
   private count = 0;
 
-  /** Counts a call until `end`. Returns the answer if there are too many calls. */
-  begin(source: AnonymousSource, unary: boolean): OutgoingHttpHeaders | undefined {
+  /** Counts a call until `end`. Returns the error if there are too many calls. */
+  begin(source: AnonymousSource, unary: boolean): HoldfastError | undefined {
     const refusal = this.refusalFor(source, unary);
     if (refusal !== undefined) return refusal;
     source.anonymousCount += 1;
@@ -49,7 +47,7 @@ export class AnonymousCalls {
     if (unary) this.add(source.network, -1);
   }
 
-  private refusalFor(source: AnonymousSource, unary: boolean): OutgoingHttpHeaders | undefined {
+  private refusalFor(source: AnonymousSource, unary: boolean): HoldfastError | undefined {
     const { connection, network, server } = BOUNDS;
     if (source.anonymousCount >= connection.limit) return connection.refusal;
     if (!unary || source.anonymousCount < FREE_CALLS) return undefined;

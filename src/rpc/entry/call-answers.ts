@@ -9,13 +9,13 @@ import type { CallMeters, CallSpans, MethodMeter } from './call-meters';
 import { traceparentOf } from '../../base/meters';
 import { REASON_TRAILER } from '../call-errors';
 import { incomingCall, sendHeaders } from './grpc-js';
+import { beginArrival } from './http2-arrival';
 
 type Status = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
 interface Call extends ServerInterceptingCallInterface {
   firstStatus?: Status;
   meter?: MethodMeter;
-  connection?: object | undefined;
   /** Monotonic time (ms). */
   startedAt?: number;
   /** Undefined: the server makes no spans. */
@@ -96,8 +96,8 @@ function sendMessage(this: Call, ...[message, done]: Parameters<Call['sendMessag
  * itself ends a call that it cannot read, or that has passed its deadline, while the handler still answers. A message
  * after such a status would break the HTTP/2 stream, and the client would receive neither the message nor the status.
  *
- * Counts the calls, their messages and their ends, and tells `spans` of the end of each unary call. Notes the connection,
- * which a closed stream does not know.
+ * Counts the calls, their messages and their ends, and tells `spans` of the end of each unary call. Gives the call its
+ * arrival.
  *
  * An interceptor that wraps the call would not see the statuses of grpc-js itself. All calls get the same functions.
  * If each call had its own functions, each call would be an object of a new shape for V8, and would stay in memory
@@ -114,7 +114,7 @@ export function callAnswers(meters: CallMeters, spans?: CallSpans): ServerInterc
     const meter = meters.of(method);
     meter.startedCount += 1;
     call.meter = meter;
-    call.connection = incomingCall(call).stream.session;
+    beginArrival(incomingCall(call));
     call.spans = spans;
     if (meter.ms !== undefined) call.startedAt = performance.now();
     call.sendMetadata = sendMetadata;

@@ -1,28 +1,23 @@
-import { constants, type Http2Session, type ServerHttp2Session } from 'node:http2';
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Metadata,
-  type Server,
-  type ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  status,
-} from '@grpc/grpc-js';
+import { Metadata, type Server, status } from '@grpc/grpc-js';
 import { HoldfastError } from '../../base/errors';
 import type { Log } from '../../base/meters';
 import { timeSpan } from '../../base/text';
 import { nextTurn } from '../../flow/turns';
-import { type CallStatus, toCallStatus } from '../call-errors';
+import { toCallStatus } from '../call-errors';
+import { type CallKind, UNKNOWN_CALL } from './arrival';
 import type { CutCause } from './call-meters';
 import type { CallGate } from './gate';
-import {
-  incomingCall,
-  type LetIn,
-  type OnRefusedHandshake,
-  type Peer,
-  peerOf,
-  watchSessions,
-} from './grpc-js';
+import { type OnRefusedHandshake, type Peer, peerOf, type ServeStream, watchSessions } from './grpc-js';
+import { Http2Arrival, Http2Source, surviveErrors } from './http2-arrival';
 import { FirstFrames, IdleFrames } from './idle-connections';
 
 /**
@@ -125,48 +120,6 @@ export function keepAlive(
   wait();
 }
 
-interface Method {
-  readonly path: string;
-  /** Whether the server answers with a stream of messages. */
-  readonly responseStream: boolean;
-}
-
-class OpenCalls {
-  private readonly ofSession = new WeakMap<object, Map<ServerInterceptingCallInterface, Method>>();
-
-  /** An interceptor of grpc-js, which sees every call of the server. */
-  readonly interceptor = (method: Method, call: ServerInterceptingCallInterface): ServerInterceptingCall => {
-    const { stream } = incomingCall(call);
-    // A stream without a session is closed already.
-    if (stream.session !== undefined) {
-      const calls = this.callsOf(stream.session);
-      calls.set(call, method);
-      stream.on('close', () => calls.delete(call));
-    }
-    return call as ServerInterceptingCall;
-  };
-
-  /**
-   * Ends the calls of a connection for which there is a status. The handlers are informed immediately, even if no
-   * status can reach the client.
-   */
-  end(session: ServerHttp2Session, statusFor: (method: Method) => CallStatus | undefined): void {
-    for (const [call, method] of this.callsOf(session)) {
-      const status = statusFor(method);
-      if (status === undefined) continue;
-      call.sendStatus(status);
-      // grpc-js does not send a second status, but cancels the call for its handler.
-      call.sendStatus(status);
-    }
-  }
-
-  private callsOf(session: object): Map<ServerInterceptingCallInterface, Method> {
-    let calls = this.ofSession.get(session);
-    if (calls === undefined) this.ofSession.set(session, (calls = new Map()));
-    return calls;
-  }
-}
-
 /**
  * Client libraries refuse a call with longer headers themselves, and Node resets the call of any other client. Without the
  * setting, headers of more than 64 kB end the whole connection, because their compression is an error of HTTP/2. The
@@ -177,63 +130,70 @@ const SETTINGS = { maxHeaderListSize: 32_768 };
 const FAREWELL_MS = 500;
 
 /**
- * Streams with clients that move to another connection by themselves. Such a stream continues after its connection has
- * reached its maximum age.
- */
-export interface MovingStreams {
-  readonly paths: ReadonlySet<string>;
-  /** Asks the streams of a connection to move. May be called twice for a connection. */
-  readonly leave: (connection: object) => void;
-}
-
-/**
  * The open connections of the server. Ends a connection without an answer to a ping. All calls of such a connection end
  * with UNAVAILABLE. The streams are not reset, because clients report a reset as INTERNAL, and do not retry.
  */
 export class Connections {
-  private readonly calls = new OpenCalls();
-  private readonly open = new Map<ServerHttp2Session, Socket>();
+  private readonly open = new Map<
+    ServerHttp2Session,
+    { readonly socket: Socket; readonly source: Http2Source }
+  >();
   private readonly firstFrames = new FirstFrames((peer) => this.onCut('no-first-frame', peer));
   readonly idleFrames = new IdleFrames((session) => this.cut(session, 'idle-frames'));
   private whenNoneOpen: (() => void) | undefined;
-  readonly interceptor = this.calls.interceptor;
 
   constructor(
     private readonly times: KeepAliveTimes,
     private readonly log: Log,
-    private readonly moving: MovingStreams,
+    /** Asks the streams of a connection to move, whose clients move them by themselves. May be called twice. */
+    private readonly leave: (connection: object) => void,
     private readonly onCut: (cause: CutCause, peer: Peer) => void,
     /** Undefined: connections may live for ever. */
     private readonly maxAgeMs?: number | undefined,
   ) {}
 
-  /** Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call. */
-  watch(server: Server, gate: CallGate, onRefusedHandshake?: OnRefusedHandshake): void {
+  /**
+   * Must be called once, after the server is bound and before clients learn the address. `gate` gets each new call.
+   * @param kinds the calls of the server, by path
+   */
+  watch(
+    server: Server,
+    gate: CallGate,
+    kinds: ReadonlyMap<string, CallKind>,
+    onRefusedHandshake: OnRefusedHandshake,
+  ): void {
     const onSession = (session: ServerHttp2Session, socket: Socket) => {
-      this.open.set(session, socket);
+      const source = new Http2Source(session, () => this.cut(session, 'unread-answers'));
+      this.open.set(session, { socket, source });
       this.firstFrames.began(session, socket);
       session.settings(SETTINGS);
       this.idleFrames.add(session, socket);
-      gate.connected(session, peerOf(session).address);
-      const onEnd = (): void => gate.disconnected(session);
+      gate.connected(source);
+      const onEnd = (): void => gate.disconnected(source);
       socket.once('end', onEnd).once('error', onEnd);
-      session.once('close', () => this.forget(session));
+      session.once('close', () => {
+        gate.closed(source);
+        this.forget(session);
+      });
       const cut = (error: HoldfastError): void => {
-        this.endCalls(session, error);
+        this.endCalls(source, error);
         setTimeout(() => disconnect(socket), FAREWELL_MS).unref();
       };
       keepAlive(session, this.times, (problem) => cut(lost(problem)));
       if (this.maxAgeMs !== undefined) {
         limitAge(session, this.maxAgeMs, {
-          endStreams: () => this.endStreams(session),
+          endStreams: () => this.endStreams(source),
           cut: () => cut(tooOld()),
         });
       }
     };
     const onConnection = (socket: Socket): void => this.firstFrames.connected(socket);
-    const letIn: LetIn = (stream, headers, serve) => {
-      if (stream.session !== undefined) this.idleFrames.called(stream.session);
-      gate.arrive(stream, headers, serve);
+    const letIn = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: ServeStream): void => {
+      const source = this.open.get(stream.session as ServerHttp2Session)?.source;
+      if (source === undefined) return surviveErrors(stream); // the connection was lost in the meantime
+      this.idleFrames.called(source.session);
+      const kind = kinds.get(String(headers[':path'])) ?? UNKNOWN_CALL;
+      gate.arrive(new Http2Arrival(stream, headers, serve, kind, source));
     };
     watchSessions(server, { onConnection, onSession, letIn, onRefusedHandshake });
   }
@@ -265,16 +225,18 @@ export class Connections {
     const closed = [...this.open.keys()].map(
       (session) => new Promise<void>((resolve) => void session.once('close', resolve)),
     );
-    for (const session of this.open.keys()) this.endCalls(session, error);
+    for (const { source } of this.open.values()) this.endCalls(source, error);
     await Promise.race([Promise.all(closed), sleep(FAREWELL_MS, undefined, { ref: false })]);
-    for (const socket of this.open.values()) disconnect(socket);
+    for (const { socket } of this.open.values()) disconnect(socket);
   }
 
   /** Ends the calls that answer with a stream, or asks their clients to move. Calls with one answer continue. */
-  private endStreams(session: ServerHttp2Session): void {
-    this.moving.leave(session);
-    this.calls.end(session, ({ path, responseStream }) =>
-      responseStream && !this.moving.paths.has(path) ? toCallStatus(tooOld(), path, this.log) : undefined,
+  private endStreams(source: Http2Source): void {
+    this.leave(source.session);
+    source.end(({ method, kind }) =>
+      kind.responseStream === true && kind.moves !== true
+        ? toCallStatus(tooOld(), method, this.log)
+        : undefined,
     );
   }
 
@@ -282,12 +244,12 @@ export class Connections {
    * Ends all calls of a connection, which then closes itself when the last stream has ended. A call with one answer may
    * have been carried out, as after any broken connection, so its status has no reason.
    */
-  private endCalls(session: ServerHttp2Session, error: HoldfastError): void {
-    this.calls.end(session, ({ path, responseStream }) => {
-      if (responseStream) return toCallStatus(error, path, this.log);
+  private endCalls(source: Http2Source, error: HoldfastError): void {
+    source.end(({ method, kind }) => {
+      if (kind.responseStream === true) return toCallStatus(error, method, this.log);
       return { code: status.UNAVAILABLE, details: error.message, metadata: new Metadata() };
     });
-    session.close();
+    source.session.close();
   }
 }
 

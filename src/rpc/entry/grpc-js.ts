@@ -14,6 +14,7 @@ import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { keepRepeatedAuthorization } from '../../access/client-certificates';
+import type { Arrival } from './arrival';
 import type { MethodMeter } from './call-meters';
 
 /**
@@ -140,13 +141,9 @@ export function isWriting(session: Http2Session): boolean {
   return !session.destroyed && (handleOf(session)?.writeQueueSize ?? 0) > 0;
 }
 
-/**
- * The HTTP/2 session of a call. Identifies the connection, also over Unix sockets, where the peer has no address.
- * Undefined: the call's stream was closed before grpc-js got the call.
- */
-export function connectionOf(grpcCall: object): object | undefined {
-  const { call } = grpcCall as { call?: IncomingCall };
-  return call?.connection ?? call?.stream?.session;
+/** The arrival of a call that a handler has. Its connection is known, also over Unix sockets, and after its end. */
+export function arrivalOf(grpcCall: object): Arrival {
+  return (grpcCall as { call: IncomingCall }).call.arrival;
 }
 
 /**
@@ -176,6 +173,11 @@ export function endCall(grpcCall: object, status: object): void {
   if (typeof call?.sendStatus !== 'function') {
     throw new Error('calls of this version of @grpc/grpc-js have other fields; use the pinned version');
   }
+  endBegun(call, status);
+}
+
+/** As `endCall`, for the call of an interceptor. */
+export function endBegun(call: IncomingCall, status: object): void {
   call.sendStatus(status);
   // grpc-js does not send a second status, but cancels the call for its handler.
   call.sendStatus(status);
@@ -205,8 +207,8 @@ export interface IncomingCall {
   readonly metadata: Metadata;
   /** Counts the call. Not a field of grpc-js. */
   readonly meter?: MethodMeter | undefined;
-  /** The HTTP/2 session, which a closed stream has no more. Not a field of grpc-js. */
-  readonly connection?: object | undefined;
+  /** The call from its headers on. Not a field of grpc-js, but set by the first interceptor. */
+  arrival: Arrival;
   /** Whether the headers of the answer were sent. */
   metadataSent: boolean;
   /** Ends the call. Does nothing if the call has ended. */

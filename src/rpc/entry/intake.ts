@@ -3,6 +3,7 @@ import type { ServerInterceptor } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock';
 import { HoldfastError } from '../../base/errors';
 import { toCallStatus } from '../call-errors';
+import type { Arrival } from './arrival';
 import { incomingCall, type IncomingCall } from './grpc-js';
 import type { Log } from '../../base/meters';
 import { MessageFraming } from './framing';
@@ -14,8 +15,6 @@ export const MAX_REQUEST_BYTES = 65_536;
 export interface RequestIntakeParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** The methods with longer messages, by path. */
-  readonly maxRequestBytes: ReadonlyMap<string, number>;
   readonly limits?: IntakeLimits | undefined;
   /** Called for each call that is refused, before or while its requests arrive. */
   readonly onRefused?: OnRefused | undefined;
@@ -24,7 +23,7 @@ export interface RequestIntakeParts {
 }
 
 /** `hasBegun`: the handler has the call already, because the call is a stream of requests. */
-export type OnRefused = (call: IncomingCall, path: string, error: HoldfastError, hasBegun: boolean) => void;
+export type OnRefused = (call: Arrival, error: HoldfastError, hasBegun: boolean) => void;
 
 /** Receives all requests of a server, and bounds the memory of requests that have not arrived completely. */
 export class RequestIntake {
@@ -40,19 +39,17 @@ export class RequestIntake {
   /** Returns the call unchanged, because each wrapped call would cost time. */
   readonly interceptor: ServerInterceptor = (method, call) => {
     const { unfinished, parts } = this;
-    const { path, requestStream } = method;
-    const maxBytes = parts.maxRequestBytes.get(path) ?? MAX_REQUEST_BYTES;
-    const { onRefused, onBytes } = parts;
-    const shared = { path, maxBytes, unfinished, log: parts.log, onRefused, onBytes };
     const incoming = incomingCall(call);
-    if (requestStream) new StreamedRequest(incoming, shared).receive();
+    const { log, onRefused, onBytes } = parts;
+    const maxBytes = incoming.arrival.kind.bytes ?? MAX_REQUEST_BYTES;
+    const shared = { maxBytes, unfinished, log, onRefused, onBytes };
+    if (method.requestStream) new StreamedRequest(incoming, shared).receive();
     else new SingleRequest(incoming, shared).receive();
     return call as ReturnType<ServerInterceptor>;
   };
 }
 
 interface RequestParts {
-  readonly path: string;
   readonly maxBytes: number;
   readonly unfinished: UnfinishedRequests;
   readonly log: Log;
@@ -62,15 +59,12 @@ interface RequestParts {
 
 abstract class IncomingRequest extends UnfinishedRequest {
   protected readonly framing = new MessageFraming(this);
-  protected readonly connection: object;
 
   constructor(
     protected readonly call: IncomingCall,
     protected readonly parts: RequestParts,
   ) {
     super();
-    // A closed stream has no session, so a new object stands for the connection.
-    this.connection = call.stream.session ?? {};
     call.decoder = this;
     call.maxReceiveMessageSize = parts.maxBytes;
   }
@@ -81,6 +75,10 @@ abstract class IncomingRequest extends UnfinishedRequest {
    */
   override get endsFirst(): boolean {
     return this.parts.maxBytes <= MAX_REQUEST_BYTES;
+  }
+
+  protected get connection(): object {
+    return this.call.arrival.connection;
   }
 
   get paused(): boolean {
@@ -97,8 +95,8 @@ abstract class IncomingRequest extends UnfinishedRequest {
   }
 
   onLength(bytes: number): void {
-    const { path, maxBytes, unfinished } = this.parts;
-    if (bytes > maxBytes) this.refuse(tooLong(path, bytes, maxBytes));
+    const { maxBytes, unfinished } = this.parts;
+    if (bytes > maxBytes) this.refuse(tooLong(this.call.arrival.method, bytes, maxBytes));
     else unfinished.announce(this, bytes);
   }
 
@@ -110,8 +108,8 @@ abstract class IncomingRequest extends UnfinishedRequest {
     const { call, parts } = this;
     this.framing.stop();
     const answered = call.stream.headersSent;
-    call.sendStatus(toCallStatus(error, parts.path, parts.log));
-    parts.onRefused?.(call, parts.path, error, !this.countsForConnection);
+    call.sendStatus(toCallStatus(error, call.arrival.method, parts.log));
+    parts.onRefused?.(call.arrival, error, !this.countsForConnection);
     // Otherwise the stream would stay open until the client ends its side. Node 20 may crash if a stream is closed while
     // its connection is read.
     if (!answered) setImmediate(() => call.stream.close(constants.NGHTTP2_NO_ERROR));

@@ -1,6 +1,3 @@
-import type { Http2Session } from 'node:http2';
-import { isWriting, setReading } from './grpc-js';
-
 /** A connection that delivers more calls in one turn of the event loop is busy. */
 const FEW_CALLS = 16;
 /** A new connection counts as busy, until it has delivered few calls several times. */
@@ -28,7 +25,7 @@ const FULL_AT = 256;
 const MOST_HELD = 1024;
 
 /** A connection that delivers calls. The fields belong to `ReadingTurns`. */
-export class Reader {
+export abstract class Reader {
   /** The calls of this turn of the event loop. */
   delivered = 0;
   /** The largest number of calls in one of the latest turns. */
@@ -42,7 +39,12 @@ export class Reader {
   isRead = true;
   isDelayed = false;
 
-  constructor(readonly session: Http2Session) {}
+  /** False: the connection is closed. */
+  abstract readonly isOpen: boolean;
+  /** True while the client does not take the answers that were sent. */
+  abstract readonly isWriting: boolean;
+  /** Stops or continues the reading of the connection. */
+  abstract setReading(reading: boolean): void;
 }
 
 /**
@@ -91,7 +93,7 @@ export class ReadingTurns {
     if (reader.delivered === 0) this.delivering.push(reader);
     reader.delivered += 1;
     // After a write Node itself reads again. The calls of what was read together still arrive.
-    if (!reader.isRead) setReading(reader.session, false);
+    if (!reader.isRead) reader.setReading(false);
   }
 
   /** Notes that a call of the connection does not begin now. */
@@ -138,7 +140,7 @@ export class ReadingTurns {
       reader.delivered = 0;
       this.busy.delete(reader);
       if (reader.burst <= FEW_CALLS) this.fewCallsAt = now;
-      else if (!reader.session.destroyed) this.busy.add(reader);
+      else if (reader.isOpen) this.busy.add(reader);
     }
     this.delivering.length = 0;
     if (!this.isPaused) return;
@@ -187,9 +189,9 @@ function apply(reader: Reader): void {
   const isRead = !reader.isFull && !reader.isPaused;
   if (isRead === reader.isRead) return;
   // Node itself may have stopped the reading, because the client does not read its answers.
-  if (isRead && isWriting(reader.session)) return applyLater(reader);
+  if (isRead && reader.isWriting) return applyLater(reader);
   reader.isRead = isRead;
-  setReading(reader.session, isRead);
+  reader.setReading(isRead);
 }
 
 function applyLater(reader: Reader): void {
