@@ -73,7 +73,7 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'autocomplete/loaded/load': 'one class, whose states are told together',
   'autocomplete/loaded/loaded-dictionary': 'one class, whose states are told together',
   'autocomplete/loaded/thread-main': 'the entry of a worker thread',
-  'autocomplete/redis/autocomplete-stores': 'opens the stores of autocomplete, until the product does',
+  'autocomplete/redis/autocomplete-stores': 'opens the stores of autocomplete, whichever Redis they are in',
   'autocomplete/service/large-requests-main': 'the entry of a worker thread',
   'base/accounts': 'accounts and their quotas, which always change together',
   'base/call': 'what every engine knows of a call, and nothing of one product',
