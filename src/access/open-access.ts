@@ -36,8 +36,8 @@ export interface AccessSettings {
   /** The file with the password of Redis, and what uses a password; it rejects while Redis refuses the password. */
   readonly redisPassword?:
     { readonly file: NamedFile; readonly use: (password: string) => Promise<void> } | undefined;
-  /** How often the policy is looked at (ms). Default: 1000. */
-  readonly policyIntervalMs?: number | undefined;
+  /** How often the files are looked at (ms). Default: 1000. */
+  readonly intervalMs?: number | undefined;
 }
 
 /** What a server loads again when it changes. */
@@ -62,7 +62,7 @@ export interface OpenedAccess {
  * @param certificateEnds receives the ends of the certificates, and is closed with the rest
  */
 export async function openAccess(
-  { tls, tokens, jwt, policy, policyServices, quotas, redisPassword, policyIntervalMs }: AccessSettings,
+  { tls, tokens, jwt, policy, policyServices, quotas, redisPassword, intervalMs }: AccessSettings,
   clock: Clock,
   log: Log,
   auditLog = log,
@@ -70,16 +70,16 @@ export async function openAccess(
 ): Promise<OpenedAccess> {
   const open = new OpenCredentials(clock);
   const onChanged = open.changed.bind(open);
-  const certificates = tls && new ServerCertificates(tls, certificateEnds, log);
-  const tokenFile = tokens && new TokenFile({ file: tokens, clock, log, onChanged });
-  const jsonWebTokens = jwt && openJsonWebTokens(jwt, clock, log);
+  const certificates = tls && new ServerCertificates(tls, certificateEnds, log, intervalMs);
+  const tokenFile = tokens && new TokenFile({ file: tokens, clock, log, onChanged, intervalMs });
+  const jsonWebTokens = jwt && openJsonWebTokens(jwt, clock, log, intervalMs);
   const policyFile =
     policy &&
     new PolicyFile({
       file: policy,
       services: policyServices,
       log,
-      intervalMs: policyIntervalMs,
+      intervalMs,
       onChanged: (changed, rules) => {
         authorization?.replace(changed);
         accounts?.replace(new QuotaRules(rules, quotas ?? {}));
@@ -90,7 +90,7 @@ export async function openAccess(
     tokens: tokenFile,
     'issuer-keys': jsonWebTokens?.keys,
     policy: policyFile,
-    'redis-password': redisPassword && watchPassword(redisPassword, log),
+    'redis-password': redisPassword && watchPassword(redisPassword, log, intervalMs),
   };
   const watched = (Object.keys(contents) as Reloaded[]).flatMap((content) => {
     const source = contents[content];
@@ -135,13 +135,18 @@ export async function openAccess(
 
 const MAX_PASSWORD_BYTES = 4096;
 
-function watchPassword({ file, use }: NonNullable<AccessSettings['redisPassword']>, log: Log): WatchedFiles {
+function watchPassword(
+  { file, use }: NonNullable<AccessSettings['redisPassword']>,
+  log: Log,
+  intervalMs: number | undefined,
+): WatchedFiles {
   return new WatchedFiles({
     files: [file],
     subject: 'the password of Redis',
     maxBytes: MAX_PASSWORD_BYTES,
     load: ([content]) => use(passwordIn(content ?? Buffer.alloc(0), file)),
     log,
+    intervalMs,
   });
 }
 
@@ -162,12 +167,13 @@ function openJsonWebTokens(
   { issuer, audience, keys: source, claim }: JwtSettings,
   clock: Clock,
   log: Log,
+  intervalMs: number | undefined,
 ): { readonly tokens: JsonWebTokens; readonly keys: KeySet } {
   const onChanged = (hasWithdrawn: boolean): void => tokens.keysChanged(hasWithdrawn);
   const keys =
     'url' in source
       ? new KeySetUrl({ url: source.url, clock, log, onChanged })
-      : new KeySetFile(source, log, onChanged);
+      : new KeySetFile(source, log, onChanged, intervalMs);
   const tokens = new JsonWebTokens({ issuer, audience, claim, keys, clock });
   return { tokens, keys };
 }

@@ -21,10 +21,10 @@ const LEFT_OUT = new Set(['node_modules', 'dist', 'target', '.git', '.holdfast',
 const READ_THE_FIELDS = [
   'test/contract/checklists.test.ts',
   'test/contract/call-table.test.ts',
-  'test/contract/sessions/session-request.test.ts',
-  'test/access/documented-verbs.test.ts',
-  'test/cli/words-of-flags.test.ts',
-  'test/tools/baseline.test.ts',
+  'test/leases/contract/session-requests.test.ts',
+  'test/access/policy.test.ts',
+  'test/cli/flags.test.ts',
+  'test/tools/bench-tools.test.ts',
 ];
 
 let copy: string;

@@ -33,7 +33,7 @@ const BY_SESSION = { holder_id: 'the client tells its label once, in SessionStar
  */
 const PLACES: Readonly<Record<string, Place>> = {
   'src/leases/service/request-fields.ts src/leases/service/lease-services.ts': { spelled: word(camel) },
-  'test/contract/translation.test.ts': { spelled: word(camel) },
+  'test/leases/contract/translation.test.ts': { spelled: word(camel) },
   'test/support/clients/lease-client.ts': { spelled: word(camel) },
   'clients/conformance/server/fields.ts': { spelled: word(camel) },
   'clients/typescript/sessions/acquire-intent.ts': { spelled: word(camel), without: BY_SESSION },

@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { connect as connectTcp, createServer, type AddressInfo } from 'node:net';
-import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
-import { credentials, Metadata, status, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
+import { type ChannelCredentials, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import {
@@ -12,291 +13,446 @@ import {
   ServerServiceClient,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { tokenDigest } from '../../src/access/credentials';
-import { Authority, type Issued, type Wanted } from '../support/certificates';
+import { CertificateEnds, ServerCertificates } from '../../src/access/server-certificates';
+import { Authority, type Issued, replacePair, type Wanted } from '../support/certificates';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 import { openEveryStream } from './every-stream';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, failureOf, Harness, type Logged } from './harness';
 
-/** Client certificates over real TLS. */
+describe('client certificates', () => {
+  /** Client certificates over real TLS. */
 
-let folder: string;
-let servers: Authority;
-let clients: Authority;
-let others: Authority;
-let harness: Harness;
-let clientCa: string;
-let identities: string[];
+  let folder: string;
+  let servers: Authority;
+  let clients: Authority;
+  let others: Authority;
+  let harness: Harness;
+  let clientCa: string;
+  let identities: string[];
 
-beforeAll(async () => {
-  folder = scratchFolder();
-  [servers, clients, others] = ['servers', 'clients', 'others'].map(
-    (name) => new Authority(folder, name),
-  ) as [Authority, Authority, Authority];
-  const { cert, key } = servers.issueForServer();
-  clientCa = join(folder, 'client-ca.pem');
-  writeFileSync(clientCa, clients.pem);
-  writeFileSync(join(folder, 'tokens'), `alice sha256:${tokenDigest('good-token')}\n`);
-  harness = await Harness.start({
-    access: {
-      tls: {
-        certificate: { setting: 'HOLDFAST_TLS_CERT', path: cert },
-        key: { setting: 'HOLDFAST_TLS_KEY', path: key },
-        clientAuthority: { setting: 'HOLDFAST_TLS_CLIENT_CA', path: clientCa },
-      },
-      tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: join(folder, 'tokens') },
-    },
-  });
-});
-beforeEach(() => {
-  identities = [];
-  harness.permits.reset();
-  harness.permits.answers.acquire = ({ identity }) => {
-    identities.push(identity);
-    return Promise.resolve(someLease);
-  };
-});
-afterAll(() => harness.close());
-
-function channel(issued?: Issued): ChannelCredentials {
-  if (issued === undefined) return credentials.createSsl(servers.pem);
-  return credentials.createSsl(servers.pem, readFileSync(issued.key), readFileSync(issued.cert));
-}
-
-const withToken = (token: string): { metadata: Metadata } => {
-  const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${token}`);
-  return { metadata };
-};
-
-async function acquire(issued?: Issued, options: { metadata?: Metadata } = {}): Promise<string | undefined> {
-  const client = harness.client(LockServiceClient, channel(issued));
-  await call(client, client.acquireLock, acquireRequest(), { ...options, deadline: Date.now() + 30_000 });
-  client.close();
-  return identities.at(-1);
-}
-
-/** Long enough for a busy machine to open all streams. */
-const LAST_MS = 5000;
-
-const SPIFFE: Wanted = { names: 'URI:spiffe://example.org/worker' };
-
-test('a client certificate proves its caller', async () => {
-  expect(await acquire(clients.issue(SPIFFE))).toBe('spiffe://example.org/worker');
-  expect(await acquire(clients.issue({ names: 'DNS:worker.example', commonName: 'admin' }))).toBe(
-    'dns:worker.example',
-  );
-});
-
-test('a call without a certificate ends with NO_CREDENTIAL, and health answers without a certificate', async () => {
-  const error = await failureOf(acquire());
-  expect(error.code).toBe(status.UNAUTHENTICATED);
-  expect(error.details).toContain('or connect with a client certificate [NO_CREDENTIAL]');
-  const health = harness.client(HealthClient, channel());
-  expect(await call(health, health.check, { service: '' })).toEqual({ status: 1 });
-});
-
-test.each<[string, () => Issued, string]>([
-  ['of another authority', () => others.issue(SPIFFE), 'is not accepted'],
-  ['that has expired', () => clients.issue({ ...SPIFFE, days: -1 }), 'has expired'],
-  ['for servers only', () => clients.issue({ ...SPIFFE, usage: 'serverAuth' }), 'is not accepted'],
-  ['with only a common name', () => clients.issue({ commonName: 'worker.example' }), 'is not accepted'],
-  ['with only an address', () => clients.issue({ names: 'IP:127.0.0.1' }), 'is not accepted'],
-])('a certificate %s is BAD_CREDENTIAL, with or without a good token', async (_title, issue, message) => {
-  const issued = issue();
-  for (const options of [{}, withToken('good-token')]) {
-    const error = await failureOf(acquire(issued, options));
-    expect(error.code).toBe(status.UNAUTHENTICATED);
-    expect(error.details).toContain(message);
-    expect(error.details).toContain('[BAD_CREDENTIAL]');
-  }
-  expect(identities).toEqual([]);
-});
-
-/** Passes bytes to the server, and changes one byte of a message of the TLS handshake. */
-async function handshakeWith(issued: Issued, forge: (records: Buffer) => void): Promise<string> {
-  const port = Number(harness.target.split(':')[1]);
-  const forger = createServer((client) => {
-    const server = connectTcp(port, '127.0.0.1');
-    for (const socket of [client, server]) socket.on('error', () => undefined);
-    client.on('data', (records) => {
-      forge(records);
-      server.write(records);
-    });
-    client.on('close', () => server.destroy());
-    server.on('close', () => client.destroy()).pipe(client);
-  });
-  await once(forger.listen(0, '127.0.0.1'), 'listening');
-  // The handshake of TLS 1.2 is not encrypted.
-  const socket = connectTls({
-    port: (forger.address() as AddressInfo).port,
-    host: '127.0.0.1',
-    ca: servers.pem,
-    maxVersion: 'TLSv1.2',
-    ALPNProtocols: ['h2'],
-    cert: readFileSync(issued.cert),
-    key: readFileSync(issued.key),
-  });
-  const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
-  forger.close();
-  return error.code ?? '';
-}
-
-/** Changes the signature that proves the key of the certificate: the message CertificateVerify. */
-function forgeProof(records: Buffer): void {
-  for (let start = 0; start + 5 < records.length;) {
-    const end = start + 5 + records.readUInt16BE(start + 3);
-    const [type, message] = [records[start], records[start + 5]];
-    if (type === 22 && message === 15) records[end - 2]! ^= 1;
-    start = end;
-  }
-}
-
-/** Changes the signature of the authority, at the end of the certificate. */
-const forgeSignature = (issued: Issued) => {
-  const { raw } = new X509Certificate(readFileSync(issued.cert));
-  return (records: Buffer): void => {
-    const start = records.indexOf(raw);
-    if (start >= 0) records[start + raw.length - 3]! ^= 1;
-  };
-};
-
-test.each<[string, (issued: Issued) => (records: Buffer) => void]>([
-  ['signature by the authority', forgeSignature],
-  ['proof of its key', () => forgeProof],
-])(
-  'a client certificate with a forged %s has a line with the address, and counts for it',
-  async (_title, forge) => {
-    const issued = clients.issue(SPIFFE);
-    const isLine = ({ message, fields }: Logged): boolean =>
-      message === 'refused a credential' && !('method' in fields);
-    harness.logged.splice(0);
-    // The lines of the second before may be the last ones of this address.
-    const line = await eventually('a line of the log', async () => {
-      expect(await handshakeWith(issued, forge(issued))).toBe('ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR');
-      return harness.logged.find(isLine);
-    });
-    expect(line.fields).toEqual({
-      reason: 'BAD_CREDENTIAL',
-      detail: expect.stringMatching(/^the TLS handshake with the client certificate failed: ERR_/) as string,
-      peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
-    });
-    const client = harness.client(ServerServiceClient, channel());
-    const { callers } = await call(
-      client,
-      client.listCallers,
-      ListCallersRequest.create(),
-      withToken('good-token'),
-    );
-    const unknown = callers.find(({ identity }) => identity === '');
-    expect(unknown).toMatchObject({ address: '127.0.0.1' });
-    expect(unknown?.refusalCount).toBeGreaterThan(0n);
-  },
-);
-
-test('a good token names the caller, and a bad token is refused even with a good certificate', async () => {
-  const good = clients.issue(SPIFFE);
-  expect(await acquire(undefined, withToken('good-token'))).toBe('token:alice');
-  expect(await acquire(good, withToken('good-token'))).toBe('token:alice');
-  const error = await failureOf(acquire(good, withToken('bad-token')));
-  expect(error.details).toContain('[BAD_CREDENTIAL]');
-});
-
-test.each<[string, { metadata?: Metadata }]>([
-  ['a caller', {}],
-  ['a caller that also has a good token', withToken('good-token')],
-])(
-  'every stream of %s ends UNAUTHENTICATED when the certificate ends',
-  async (_title, { metadata = new Metadata() }) => {
-    // The shortest lifetime that openssl makes is a day, so the end is moved here.
-    const issued = clients.issue({ ...SPIFFE, days: 1 });
-    const now = Date.now.bind(Date);
-    const lifeMs = Date.parse(new X509Certificate(readFileSync(issued.cert)).validTo) - now();
-    const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + lifeMs - LAST_MS);
-    const client = harness.client(LockServiceClient, channel(issued));
-    const { ends } = await openEveryStream(harness, { client, metadata });
-    day.mockRestore();
-    for (const { path, error } of await ends) {
-      expect([path, error.code]).toEqual([path, status.UNAUTHENTICATED]);
-      expect(error.details).toContain('the credential of this call has ended');
-    }
-    // The connection is retired. On a new connection the certificate is good again.
-    await eventually('a new connection', () =>
-      call(client, client.acquireLock, acquireRequest(), { metadata }).then(
-        () => true,
-        (failure: ServiceError) => {
-          expect(failure.details).toContain('has expired');
-          return false;
+  beforeAll(async () => {
+    folder = scratchFolder();
+    [servers, clients, others] = ['servers', 'clients', 'others'].map(
+      (name) => new Authority(folder, name),
+    ) as [Authority, Authority, Authority];
+    const { cert, key } = servers.issueForServer();
+    clientCa = join(folder, 'client-ca.pem');
+    writeFileSync(clientCa, clients.pem);
+    writeFileSync(join(folder, 'tokens'), `alice sha256:${tokenDigest('good-token')}\n`);
+    harness = await Harness.start({
+      access: {
+        tls: {
+          certificate: { setting: 'HOLDFAST_TLS_CERT', path: cert },
+          key: { setting: 'HOLDFAST_TLS_KEY', path: key },
+          clientAuthority: { setting: 'HOLDFAST_TLS_CLIENT_CA', path: clientCa },
         },
+        tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: join(folder, 'tokens') },
+      },
+    });
+  });
+  beforeEach(() => {
+    identities = [];
+    harness.permits.reset();
+    harness.permits.answers.acquire = ({ identity }) => {
+      identities.push(identity);
+      return Promise.resolve(someLease);
+    };
+  });
+  afterAll(() => harness.close());
+
+  function channel(issued?: Issued): ChannelCredentials {
+    if (issued === undefined) return credentials.createSsl(servers.pem);
+    return credentials.createSsl(servers.pem, readFileSync(issued.key), readFileSync(issued.cert));
+  }
+
+  const withToken = (token: string): { metadata: Metadata } => {
+    const metadata = new Metadata();
+    metadata.set('authorization', `Bearer ${token}`);
+    return { metadata };
+  };
+
+  async function acquire(
+    issued?: Issued,
+    options: { metadata?: Metadata } = {},
+  ): Promise<string | undefined> {
+    const client = harness.client(LockServiceClient, channel(issued));
+    await call(client, client.acquireLock, acquireRequest(), { ...options, deadline: Date.now() + 30_000 });
+    client.close();
+    return identities.at(-1);
+  }
+
+  /** Long enough for a busy machine to open all streams. */
+  const LAST_MS = 5000;
+
+  const SPIFFE: Wanted = { names: 'URI:spiffe://example.org/worker' };
+
+  test('a client certificate proves its caller', async () => {
+    expect(await acquire(clients.issue(SPIFFE))).toBe('spiffe://example.org/worker');
+    expect(await acquire(clients.issue({ names: 'DNS:worker.example', commonName: 'admin' }))).toBe(
+      'dns:worker.example',
+    );
+  });
+
+  test('a call without a certificate ends with NO_CREDENTIAL, and health answers without a certificate', async () => {
+    const error = await failureOf(acquire());
+    expect(error.code).toBe(status.UNAUTHENTICATED);
+    expect(error.details).toContain('or connect with a client certificate [NO_CREDENTIAL]');
+    const health = harness.client(HealthClient, channel());
+    expect(await call(health, health.check, { service: '' })).toEqual({ status: 1 });
+  });
+
+  test.each<[string, () => Issued, string]>([
+    ['of another authority', () => others.issue(SPIFFE), 'is not accepted'],
+    ['that has expired', () => clients.issue({ ...SPIFFE, days: -1 }), 'has expired'],
+    ['for servers only', () => clients.issue({ ...SPIFFE, usage: 'serverAuth' }), 'is not accepted'],
+    ['with only a common name', () => clients.issue({ commonName: 'worker.example' }), 'is not accepted'],
+    ['with only an address', () => clients.issue({ names: 'IP:127.0.0.1' }), 'is not accepted'],
+  ])('a certificate %s is BAD_CREDENTIAL, with or without a good token', async (_title, issue, message) => {
+    const issued = issue();
+    for (const options of [{}, withToken('good-token')]) {
+      const error = await failureOf(acquire(issued, options));
+      expect(error.code).toBe(status.UNAUTHENTICATED);
+      expect(error.details).toContain(message);
+      expect(error.details).toContain('[BAD_CREDENTIAL]');
+    }
+    expect(identities).toEqual([]);
+  });
+
+  /** Passes bytes to the server, and changes one byte of a message of the TLS handshake. */
+  async function handshakeWith(issued: Issued, forge: (records: Buffer) => void): Promise<string> {
+    const port = Number(harness.target.split(':')[1]);
+    const forger = createServer((client) => {
+      const server = connectTcp(port, '127.0.0.1');
+      for (const socket of [client, server]) socket.on('error', () => undefined);
+      client.on('data', (records) => {
+        forge(records);
+        server.write(records);
+      });
+      client.on('close', () => server.destroy());
+      server.on('close', () => client.destroy()).pipe(client);
+    });
+    await once(forger.listen(0, '127.0.0.1'), 'listening');
+    // The handshake of TLS 1.2 is not encrypted.
+    const socket = connectTls({
+      port: (forger.address() as AddressInfo).port,
+      host: '127.0.0.1',
+      ca: servers.pem,
+      maxVersion: 'TLSv1.2',
+      ALPNProtocols: ['h2'],
+      cert: readFileSync(issued.cert),
+      key: readFileSync(issued.key),
+    });
+    const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+    forger.close();
+    return error.code ?? '';
+  }
+
+  /** Changes the signature that proves the key of the certificate: the message CertificateVerify. */
+  function forgeProof(records: Buffer): void {
+    for (let start = 0; start + 5 < records.length;) {
+      const end = start + 5 + records.readUInt16BE(start + 3);
+      const [type, message] = [records[start], records[start + 5]];
+      if (type === 22 && message === 15) records[end - 2]! ^= 1;
+      start = end;
+    }
+  }
+
+  /** Changes the signature of the authority, at the end of the certificate. */
+  const forgeSignature = (issued: Issued) => {
+    const { raw } = new X509Certificate(readFileSync(issued.cert));
+    return (records: Buffer): void => {
+      const start = records.indexOf(raw);
+      if (start >= 0) records[start + raw.length - 3]! ^= 1;
+    };
+  };
+
+  test.each<[string, (issued: Issued) => (records: Buffer) => void]>([
+    ['signature by the authority', forgeSignature],
+    ['proof of its key', () => forgeProof],
+  ])(
+    'a client certificate with a forged %s has a line with the address, and counts for it',
+    async (_title, forge) => {
+      const issued = clients.issue(SPIFFE);
+      const isLine = ({ message, fields }: Logged): boolean =>
+        message === 'refused a credential' && !('method' in fields);
+      harness.logged.splice(0);
+      // The lines of the second before may be the last ones of this address.
+      const line = await eventually('a line of the log', async () => {
+        expect(await handshakeWith(issued, forge(issued))).toBe('ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR');
+        return harness.logged.find(isLine);
+      });
+      expect(line.fields).toEqual({
+        reason: 'BAD_CREDENTIAL',
+        detail: expect.stringMatching(
+          /^the TLS handshake with the client certificate failed: ERR_/,
+        ) as string,
+        peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
+      });
+      const client = harness.client(ServerServiceClient, channel());
+      const { callers } = await call(
+        client,
+        client.listCallers,
+        ListCallersRequest.create(),
+        withToken('good-token'),
+      );
+      const unknown = callers.find(({ identity }) => identity === '');
+      expect(unknown).toMatchObject({ address: '127.0.0.1' });
+      expect(unknown?.refusalCount).toBeGreaterThan(0n);
+    },
+  );
+
+  test('a good token names the caller, and a bad token is refused even with a good certificate', async () => {
+    const good = clients.issue(SPIFFE);
+    expect(await acquire(undefined, withToken('good-token'))).toBe('token:alice');
+    expect(await acquire(good, withToken('good-token'))).toBe('token:alice');
+    const error = await failureOf(acquire(good, withToken('bad-token')));
+    expect(error.details).toContain('[BAD_CREDENTIAL]');
+  });
+
+  test.each<[string, { metadata?: Metadata }]>([
+    ['a caller', {}],
+    ['a caller that also has a good token', withToken('good-token')],
+  ])(
+    'every stream of %s ends UNAUTHENTICATED when the certificate ends',
+    async (_title, { metadata = new Metadata() }) => {
+      // The shortest lifetime that openssl makes is a day, so the end is moved here.
+      const issued = clients.issue({ ...SPIFFE, days: 1 });
+      const now = Date.now.bind(Date);
+      const lifeMs = Date.parse(new X509Certificate(readFileSync(issued.cert)).validTo) - now();
+      const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + lifeMs - LAST_MS);
+      const client = harness.client(LockServiceClient, channel(issued));
+      const { ends } = await openEveryStream(harness, { client, metadata });
+      day.mockRestore();
+      for (const { path, error } of await ends) {
+        expect([path, error.code]).toEqual([path, status.UNAUTHENTICATED]);
+        expect(error.details).toContain('the credential of this call has ended');
+      }
+      // The connection is retired. On a new connection the certificate is good again.
+      await eventually('a new connection', () =>
+        call(client, client.acquireLock, acquireRequest(), { metadata }).then(
+          () => true,
+          (failure: ServiceError) => {
+            expect(failure.details).toContain('has expired');
+            return false;
+          },
+        ),
+      );
+    },
+  );
+
+  test.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
+    'a session of %s is not resumed, because a resumption would skip the check of the certificate',
+    async (maxVersion) => {
+      const { cert, key } = clients.issue(SPIFFE);
+      const [host, port] = harness.target.split(':');
+      const open = async (session?: Buffer): Promise<TLSSocket> => {
+        const socket = connectTls({
+          ...{ host, port: Number(port), ca: servers.pem, cert: readFileSync(cert), key: readFileSync(key) },
+          ALPNProtocols: ['h2'],
+          maxVersion,
+          ...(session && { session }),
+        });
+        socket.on('error', () => undefined);
+        await once(socket, 'secureConnect');
+        return socket;
+      };
+      const first = await open();
+      const session = await Promise.race([
+        once(first, 'session').then(([bytes]) => bytes as Buffer),
+        new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 500)),
+      ]);
+      const second = await open(session ?? first.getSession());
+      expect(second.isSessionReused()).toBe(false);
+      first.destroy();
+      second.destroy();
+    },
+  );
+
+  test('a client with a refused certificate connects again, so that an authority that is added later counts', async () => {
+    const client = harness.client(LockServiceClient, channel(others.issue(SPIFFE)));
+    const ask = () => call(client, client.acquireLock, acquireRequest());
+    expect((await failureOf(ask())).details).toContain('[BAD_CREDENTIAL]');
+    writeFileSync(clientCa, Buffer.concat([clients.pem, others.pem]));
+    await eventually('the new authority', () => ask().catch(() => undefined));
+    writeFileSync(clientCa, clients.pem);
+    await eventually('the end of the authority', () =>
+      acquire(others.issue(SPIFFE)).then(
+        () => false,
+        () => true,
       ),
     );
-  },
-);
+  });
 
-test.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
-  'a session of %s is not resumed, because a resumption would skip the check of the certificate',
-  async (maxVersion) => {
-    const { cert, key } = clients.issue(SPIFFE);
-    const [host, port] = harness.target.split(':');
-    const open = async (session?: Buffer): Promise<TLSSocket> => {
-      const socket = connectTls({
-        ...{ host, port: Number(port), ca: servers.pem, cert: readFileSync(cert), key: readFileSync(key) },
-        ALPNProtocols: ['h2'],
-        maxVersion,
-        ...(session && { session }),
-      });
-      socket.on('error', () => undefined);
-      await once(socket, 'secureConnect');
-      return socket;
-    };
-    const first = await open();
-    const session = await Promise.race([
-      once(first, 'session').then(([bytes]) => bytes as Buffer),
-      new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 500)),
-    ]);
-    const second = await open(session ?? first.getSession());
-    expect(second.isSessionReused()).toBe(false);
-    first.destroy();
-    second.destroy();
-  },
-);
-
-test('a client with a refused certificate connects again, so that an authority that is added later counts', async () => {
-  const client = harness.client(LockServiceClient, channel(others.issue(SPIFFE)));
-  const ask = () => call(client, client.acquireLock, acquireRequest());
-  expect((await failureOf(ask())).details).toContain('[BAD_CREDENTIAL]');
-  writeFileSync(clientCa, Buffer.concat([clients.pem, others.pem]));
-  await eventually('the new authority', () => ask().catch(() => undefined));
-  writeFileSync(clientCa, clients.pem);
-  await eventually('the end of the authority', () =>
-    acquire(others.issue(SPIFFE)).then(
-      () => false,
-      () => true,
-    ),
-  );
+  test('another authority of clients is trusted without a restart, and open connections continue', async () => {
+    const client = harness.client(LockServiceClient, channel(clients.issue(SPIFFE)));
+    await call(client, client.acquireLock, acquireRequest());
+    const newcomer = others.issue({ names: 'DNS:new.example' });
+    writeFileSync(clientCa, Buffer.concat([clients.pem, others.pem]));
+    await eventually('the new authority', () => acquire(newcomer).catch(() => undefined));
+    expect(identities.at(-1)).toBe('dns:new.example');
+    writeFileSync(clientCa, others.pem);
+    const old = clients.issue(SPIFFE);
+    await eventually('the end of the old authority', () =>
+      acquire(old).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await call(client, client.acquireLock, acquireRequest());
+    expect(identities.at(-1)).toBe('spiffe://example.org/worker');
+    writeFileSync(clientCa, '');
+    await eventually('a warning', () =>
+      harness.logged.some(({ fields }) => String(fields['problem']).includes('CLIENT_CA')),
+    );
+    expect(await acquire(newcomer)).toBe('dns:new.example');
+  });
 });
 
-test('another authority of clients is trusted without a restart, and open connections continue', async () => {
-  const client = harness.client(LockServiceClient, channel(clients.issue(SPIFFE)));
-  await call(client, client.acquireLock, acquireRequest());
-  const newcomer = others.issue({ names: 'DNS:new.example' });
-  writeFileSync(clientCa, Buffer.concat([clients.pem, others.pem]));
-  await eventually('the new authority', () => acquire(newcomer).catch(() => undefined));
-  expect(identities.at(-1)).toBe('dns:new.example');
-  writeFileSync(clientCa, others.pem);
-  const old = clients.issue(SPIFFE);
-  await eventually('the end of the old authority', () =>
-    acquire(old).then(
-      () => false,
-      () => true,
-    ),
-  );
-  await call(client, client.acquireLock, acquireRequest());
-  expect(identities.at(-1)).toBe('spiffe://example.org/worker');
-  writeFileSync(clientCa, '');
-  await eventually('a warning', () =>
-    harness.logged.some(({ fields }) => String(fields['problem']).includes('CLIENT_CA')),
-  );
-  expect(await acquire(newcomer)).toBe('dns:new.example');
+describe('certificate reload', () => {
+  /** The server's own certificate changes while clients connect. */
+
+  let folder: string;
+  let authority: Authority;
+  let cert: string;
+  let key: string;
+  let harness: Harness;
+
+  const files = () => ({
+    certificate: { setting: 'HOLDFAST_TLS_CERT', path: cert },
+    key: { setting: 'HOLDFAST_TLS_KEY', path: key },
+  });
+
+  beforeAll(() => {
+    folder = scratchFolder();
+    authority = new Authority(folder);
+    [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  });
+  beforeEach(async () => {
+    use(authority.issueForServer());
+    harness = await Harness.start({ access: { tls: files() } });
+  });
+  afterEach(() => harness.close());
+
+  const use = (issued: Issued) => replacePair({ cert, key }, issued);
+
+  /** The serial number of the certificate that a new connection gets. */
+  async function serial(): Promise<string> {
+    const [host, port] = harness.target.split(':');
+    const socket = connect({
+      host,
+      port: Number(port),
+      ca: authority.pem,
+      ALPNProtocols: ['h2'],
+      servername: 'localhost',
+    });
+    try {
+      await once(socket, 'secureConnect');
+      return socket.getPeerCertificate().serialNumber;
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  async function callOnNewConnection(): Promise<void> {
+    const client = harness.client(LockServiceClient, credentials.createSsl(authority.pem));
+    try {
+      await call(client, client.acquireLock, acquireRequest(), { deadline: Date.now() + 30_000 });
+    } finally {
+      client.close();
+    }
+  }
+
+  const warned = (text: string): boolean =>
+    harness.logged.some(({ level, fields }) => level === 'warn' && String(fields['problem']).includes(text));
+
+  test('rotations under load fail no connection, and open connections continue', async () => {
+    const lasting = harness.client(LockServiceClient, credentials.createSsl(authority.pem));
+    await call(lasting, lasting.acquireLock, acquireRequest());
+    let isDone = false;
+    let connectionCount = 0;
+    const load = Array.from({ length: 4 }, async () => {
+      while (!isDone) {
+        await callOnNewConnection();
+        connectionCount += 1;
+      }
+    });
+    const serials = new Set<string>([await serial()]);
+    for (let rotation = 0; rotation < 3; rotation += 1) {
+      use(authority.issueForServer());
+      await eventually('the next certificate', async () => !serials.has(await serial()));
+      serials.add(await serial());
+    }
+    isDone = true;
+    await Promise.all(load);
+    expect(connectionCount).toBeGreaterThan(10);
+    expect(serials.size).toBe(4);
+    await call(lasting, lasting.acquireLock, acquireRequest());
+  });
+
+  test.each<[string, () => void, string]>([
+    [
+      'the key does not match',
+      () => writeFileSync(key, readFileSync(authority.issueForServer().key)),
+      'key values mismatch',
+    ],
+    ['the certificate is missing', () => rmSync(cert), 'HOLDFAST_TLS_CERT cannot be read'],
+    ['the key is missing', () => rmSync(key), 'HOLDFAST_TLS_KEY cannot be read'],
+    ['the certificate is half written', () => halve(cert), 'cut off or damaged'],
+    ['the key is half written', () => halve(key), 'HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
+    ['the certificate is empty', () => writeFileSync(cert, ''), 'no certificate in PEM form'],
+  ])('new connections get the last good certificate while %s', async (_title, damage, problem) => {
+    const before = await serial();
+    damage();
+    await eventually('a warning', () => warned(problem));
+    for (let count = 0; count < 5; count += 1) await callOnNewConnection();
+    expect(await serial()).toBe(before);
+    // The same problem is logged once.
+    await sleep(500);
+    expect(harness.logged.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    use(authority.issueForServer());
+    await eventually('the next certificate', async () => (await serial()) !== before);
+  });
+
+  function halve(path: string): void {
+    const whole = readFileSync(path);
+    writeFileSync(path, whole.subarray(0, whole.length / 2));
+  }
+
+  test('a chain is refused if its last certificate is cut off', async () => {
+    const before = await serial();
+    const next = authority.issueForServer();
+    writeFileSync(key, readFileSync(next.key));
+    writeFileSync(cert, Buffer.concat([readFileSync(next.cert), authority.pem.subarray(0, 100)]));
+    await eventually('a warning', () => warned('cut off or damaged'));
+    expect(await serial()).toBe(before);
+  });
+
+  test('an expired certificate does not replace a valid certificate', async () => {
+    const before = await serial();
+    use(authority.issueForServer({ days: -1 }));
+    await eventually('a warning', () => warned('the certificate has ended'));
+    expect(await serial()).toBe(before);
+    await callOnNewConnection();
+  });
+
+  test.each<[string, number, string]>([
+    ['warns 14 days before the certificate ends', 14, 'a certificate ends in 14 days'],
+    ['reports a certificate that has ended', -1, 'a certificate has ended'],
+    ['does not warn earlier', 15, ''],
+  ])('the server %s', async (_title, days, message) => {
+    use(authority.issueForServer({ days }));
+    const lines: unknown[] = [];
+    const keep = (fields: object, text: string): void => void lines.push([text, fields]);
+    const ignore = (): void => undefined;
+    const log = { debug: ignore, info: ignore, warn: keep, error: keep };
+    const ends = new CertificateEnds(log);
+    const certificates = new ServerCertificates(files(), ends, log);
+    await certificates.start();
+    certificates.close();
+    ends.close();
+    const end = expect.stringMatching(/^20\d\d-.*Z$/) as string;
+    expect(lines).toEqual(message === '' ? [] : [[message, { setting: 'HOLDFAST_TLS_CERT', end }]]);
+  });
 });

@@ -123,7 +123,8 @@ export class Harness {
     const logged: Logged[] = [];
     const audited: Logged[] = [];
     const log = logInto(logged);
-    const opened = await openAccess(options.access ?? {}, options.accessClock ?? systemClock, log);
+    const access = { intervalMs: 50, ...options.access };
+    const opened = await openAccess(access, options.accessClock ?? systemClock, log);
     const harness = new Harness(options, log, logInto(audited), opened);
     Object.assign(harness, { logged, audited });
     harness.closers.push(() => opened.close());

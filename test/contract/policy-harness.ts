@@ -34,7 +34,6 @@ export async function startWithPolicy(
       ...options.access,
       tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: tokens },
       policy: { setting: 'HOLDFAST_POLICY', path: policyFile },
-      policyIntervalMs: 50,
     },
   });
   return { harness, policyFile };

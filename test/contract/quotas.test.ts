@@ -1,17 +1,33 @@
 import { randomUUID } from 'node:crypto';
-import { status, type ServiceError } from '@grpc/grpc-js';
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { holdfastError } from '../../clients/typescript';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
-import type { SuggestStreamResponse } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { HoldfastError } from '../../src/base/errors';
-import type { Quotas } from '../../src/base/accounts';
+import {
+  AutocompleteServiceService,
+  type SuggestStreamResponse,
+} from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import type { PolicyRule } from '../../src/access/policy';
 import { SERVICES, VERBS } from '../../src/access/verbs';
+import { entryQuotaExceeded } from '../../src/autocomplete/autocomplete-errors';
+import type { Writer } from '../../src/autocomplete/quota/amount';
+import type { Quotas } from '../../src/base/accounts';
+import { HoldfastError } from '../../src/base/errors';
 import { SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';
-import { suggestRequest } from './autocomplete-calls';
+import {
+  autocompleteCalls,
+  type AutocompleteCalls,
+  batch,
+  commit,
+  entry,
+  ImportCall,
+  start,
+  suggestRequest,
+} from './autocomplete-calls';
 import { contractCalls } from './contract-calls';
-import { someLease } from './fake-engines';
+import { someLease, towns } from './fake-engines';
 import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
-import { metadataOf, startWithPolicy, writePolicy } from './policy-harness';
+import { makeCall, metadataOf, type Method, startWithPolicy, writePolicy } from './policy-harness';
 import { leaseOf } from './services';
 
 /** Quotas of commands and streams, which the call wrapper counts, and the answers of all quotas. */
@@ -137,7 +153,6 @@ describe('a caller with an identity', () => {
   const RULES = [{ ...everything, identities: ['token:*'] }];
   let harness: Harness;
   let policyFile: string;
-  jest.setTimeout(60_000);
   beforeAll(async () => {
     ({ harness, policyFile } = await startWithPolicy(['busy', 'calm', 'loud'], RULES));
   });
@@ -213,5 +228,81 @@ describe('a caller with an identity', () => {
       quota: 'commands_per_second',
       limit: '2',
     });
+  });
+});
+
+describe('entry quotas', () => {
+  /** Who is charged for entries, and what a caller above its quota gets. */
+
+  const [USED, ADDED] = [
+    { entries: 8, bytes: 80 },
+    { entries: 3, bytes: 30 },
+  ];
+
+  let harness: Harness;
+  let calls: AutocompleteCalls;
+  beforeAll(async () => {
+    harness = await Harness.start();
+    calls = autocompleteCalls(harness);
+  });
+  beforeEach(() => harness.autocomplete.reset());
+  afterAll(() => harness.close());
+
+  test('the engine gets the identity of the caller of CreateDictionary, PutEntries and ImportDictionary', async () => {
+    const rule: PolicyRule = {
+      identities: ['token:alice'],
+      services: ['AutocompleteService'],
+      names: [''],
+      allow: ['import'],
+    };
+    const { harness: guarded } = await startWithPolicy(['alice'], [rule]);
+    const writers: string[] = [];
+    const note = ({ identity }: Writer) => void writers.push(identity);
+    const { answers } = guarded.autocomplete;
+    answers.createDictionary = (_name, _profile, writer) =>
+      Promise.resolve(towns).finally(() => note(writer));
+    answers.putEntries = (_name, _entries, writer) => Promise.resolve(note(writer));
+    answers.startImport = (_name, _profile, writer) =>
+      Promise.resolve(guarded.importSession.engine).finally(() => note(writer));
+    const client = guarded.completions();
+    const { createDictionary, putEntries, importDictionary } = AutocompleteServiceService;
+    await makeCall(client, createDictionary as Method, [{ dictionary: 'towns' }], metadataOf('alice'));
+    await makeCall(
+      client,
+      putEntries as Method,
+      [{ dictionary: 'towns', entries: [entry()] }],
+      metadataOf('alice'),
+    );
+    await makeCall(
+      client,
+      importDictionary as Method,
+      [{ part: start }, { part: commit(0) }],
+      metadataOf('alice'),
+    );
+    expect(writers).toEqual(Array(3).fill('token:alice'));
+    await guarded.close();
+  });
+
+  test.each(['entries', 'bytes'] as const)(
+    'a put above the quota of %s gets RESOURCE_EXHAUSTED with the quota, its limit and a delay',
+    async (quota) => {
+      const writer = { identity: 'token:alice', quotas: { [quota]: 10 } };
+      harness.autocomplete.failWith(entryQuotaExceeded(writer, quota, USED, ADDED, undefined));
+      const failure = await failureOf(calls.putEntries({ entries: [entry()] }));
+      expect(failure.code).toBe(status.RESOURCE_EXHAUSTED);
+      expect(failure.details).toContain(`the quota is 10 ${quota}, and nothing was changed;`);
+      const error = holdfastError(failure);
+      expect(error).toMatchObject({ reason: 'QUOTA_EXCEEDED', retryAfterMs: 1000 });
+      expect(Object.fromEntries(error?.metadata ?? [])).toEqual({ quota, limit: '10' });
+    },
+  );
+
+  test('an import with a batch above the quota is abandoned, and gets the error of the batch', async () => {
+    const writer = { identity: 'token:alice', quotas: { entries: 10 } };
+    harness.importSession.answers.put = () =>
+      Promise.reject(entryQuotaExceeded(writer, 'entries', USED, ADDED, undefined));
+    const importing = new ImportCall(harness.completions()).all(start, batch([entry()]), commit(1));
+    expect(holdfastError(await failureOf(importing))).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'abandon']);
   });
 });

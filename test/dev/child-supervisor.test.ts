@@ -1,9 +1,20 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type ChildExit, ChildSupervisor, type ChildSupervisorOptions } from '../../src/dev/child-supervisor';
+import { BoundedLog } from '../../src/dev/child-supervisor-main';
+import { processStart, takePidLock, tryPidLock } from '../../src/dev/pid-lock.cjs';
 import { eventually } from '../support/eventually';
 import { isAlive, untilGone } from '../support/processes/child-program';
 import { scratchFolder } from '../support/scratch-folder';
@@ -149,5 +160,156 @@ describe('ChildSupervisor', () => {
     const supervisor = new ChildSupervisor(options({ command: '/no/such/program' }));
     await expect(supervisor.start()).rejects.toThrow(/no\/such\/program.*ENOENT/);
     await supervisor.end();
+  });
+});
+
+const MODULE = resolve(__dirname, '../../src/dev/pid-lock.cjs');
+
+/** Starts a process that takes the lock, prints the result, and keeps the lock. */
+async function holder(file: string): Promise<ChildProcess> {
+  const program = `
+    const lock = require(${JSON.stringify(MODULE)}).tryPidLock(${JSON.stringify(file)});
+    console.log(lock.taken);
+    setInterval(() => {}, 1000);
+  `;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [answer] = (await once(child.stdout, 'data')) as [Buffer];
+  expect(answer.toString().trim()).toBe('true');
+  return child;
+}
+
+describe('the pid lock', () => {
+  let file: string;
+  beforeEach(() => {
+    file = join(scratchFolder(), 'some', 'folder', 'a.lock');
+  });
+
+  it('is refused while another process holds the lock, and the answer has the id of that process', async () => {
+    const owner = await holder(file);
+    expect(tryPidLock(file)).toEqual({ taken: false, pid: owner.pid });
+    owner.kill('SIGKILL');
+  });
+
+  it('is free again when its owner is killed', async () => {
+    const owner = await holder(file);
+    let waitedFor: number | undefined;
+    const taken = takePidLock(file, (pid) => (waitedFor = pid));
+    owner.kill('SIGKILL');
+    const release = await taken;
+    expect(waitedFor).toBe(owner.pid);
+    release();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is free when the process id of the owner now belongs to another process', () => {
+    const lock = tryPidLock(file);
+    expect(lock.taken).toBe(true);
+    const mine = JSON.parse(readFileSync(file, 'utf8')) as { birth: string };
+    expect(mine.birth).toBe(processStart(process.pid));
+    writeFileSync(file, JSON.stringify({ ...mine, birth: `${mine.birth}0` }));
+    expect(tryPidLock(file).taken).toBe(true);
+  });
+
+  it('is free when the file names an ended process and no start time', () => {
+    const ended = spawnSync(process.execPath, ['-e', '']).pid;
+    tryPidLock(join(file, '..', 'other'));
+    writeFileSync(file, JSON.stringify({ pid: ended }));
+    expect(tryPidLock(file).taken).toBe(true);
+  });
+
+  it('counts as held while an empty lock file is new, and as free when an empty lock file is a minute old', () => {
+    tryPidLock(join(file, '..', 'other'));
+    writeFileSync(file, '');
+    expect(tryPidLock(file).taken).toBe(false);
+    const past = Date.now() / 1000 - 60;
+    utimesSync(file, past, past);
+    expect(tryPidLock(file).taken).toBe(true);
+  });
+
+  it('admits one process at a time, even if ended processes leave lock files', async () => {
+    const log = join(scratchFolder(), 'log');
+    const program = `
+      const fs = require('node:fs');
+      const { takePidLock } = require(${JSON.stringify(MODULE)});
+      (async () => {
+        for (let i = 0; i < 10; i++) {
+          const release = await takePidLock(${JSON.stringify(file)}, () => {});
+          fs.appendFileSync(${JSON.stringify(log)}, 'in\\n');
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          fs.appendFileSync(${JSON.stringify(log)}, 'out\\n');
+          // Every second round leaves a lock file behind, as a process does that dies.
+          if (i % 2) release();
+          else fs.writeFileSync(${JSON.stringify(file)}, JSON.stringify({ pid: 1, birth: 'never' }));
+        }
+      })();
+    `;
+    const children = Array.from({ length: 4 }, () => spawn(process.execPath, ['-e', program]));
+    await Promise.all(children.map((child) => once(child, 'exit')));
+    const words = readFileSync(log, 'utf8').trim().split('\n');
+    expect(words).toHaveLength(80);
+    expect(words.filter((word, i) => word !== (i % 2 === 0 ? 'in' : 'out'))).toEqual([]);
+  });
+
+  it('processStart returns the start time of a running process, and undefined for an ended process', () => {
+    expect(processStart(process.pid)).toBe(processStart(process.pid));
+    const ended = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString();
+    expect(processStart(Number(ended))).toBeUndefined();
+  });
+});
+
+describe('BoundedLog', () => {
+  it('never takes more disk space than twice its limit, and keeps the latest lines', () => {
+    const file = join(scratchFolder(), 'a', 'redis.log');
+    const log = new BoundedLog(file, 1_000);
+    for (let i = 0; i < 500; i++) log.write(Buffer.from(`line ${i}\n`));
+    expect(statSync(file).size + statSync(`${file}.1`).size).toBeLessThanOrEqual(2_000);
+    expect(readFileSync(file, 'utf8')).toMatch(/line 499\n$/);
+  });
+
+  it('appends to the file of an earlier run', () => {
+    const file = join(scratchFolder(), 'redis.log');
+    new BoundedLog(file, 1_000).write(Buffer.from('one\n'));
+    new BoundedLog(file, 1_000).write(Buffer.from('two\n'));
+    expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n');
+  });
+
+  it('keeps the output in memory while the file cannot be written, and writes it as soon as possible', () => {
+    const file = join(scratchFolder(), 'redis.log');
+    // A folder in place of the file makes every write fail.
+    mkdirSync(file);
+    const log = new BoundedLog(file, 1_000_000);
+    log.write(Buffer.from('No space left on device\n'));
+    log.write(Buffer.from('Exiting\n'));
+    rmdirSync(file);
+    log.write(Buffer.from('Starting\n'));
+    expect(readFileSync(file, 'utf8')).toBe('No space left on device\nExiting\nStarting\n');
+  });
+
+  it('keeps the last 64 KiB of the output while the file cannot be written, and tells how much was lost', () => {
+    const file = join(scratchFolder(), 'redis.log');
+    mkdirSync(file);
+    const log = new BoundedLog(file, 1_000_000);
+    const lines = Array.from({ length: 20_000 }, (_, n) => `line ${n}\n`);
+    for (const line of lines) log.write(Buffer.from(line));
+    rmdirSync(file);
+    log.write(Buffer.from('end\n'));
+    const [note = '', ...rest] = readFileSync(file, 'utf8').split('\n');
+    const lost = Number(/^\[(\d+) bytes are missing here/.exec(note)?.[1]);
+    const kept = rest.join('\n');
+    expect(lost + kept.length).toBe(lines.join('').length + 'end\n'.length);
+    expect(kept.length).toBe(64 * 1024 + 'end\n'.length);
+    expect(kept.endsWith('line 19999\nend\n')).toBe(true);
+  });
+
+  (existsSync('/dev/full') ? it : it.skip)('does not throw when the disk is full', () => {
+    const log = new BoundedLog('/dev/full', 10_000_000);
+    for (let n = 0; n < 100; n += 1) expect(() => log.write(Buffer.alloc(10_000))).not.toThrow();
+  });
+
+  it('does not throw when its folder has been removed', () => {
+    const file = join(scratchFolder(), 'redis.log');
+    const log = new BoundedLog(file, 10);
+    rmSync(dirname(file), { recursive: true });
+    expect(() => log.write(Buffer.from('longer than the limit\n'))).not.toThrow();
   });
 });

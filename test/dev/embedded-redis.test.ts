@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
-import { type EmbeddedOptions, EmbeddedRedis } from '../../src/dev/embedded-redis';
 import { ChildSupervisor } from '../../src/dev/child-supervisor';
-import type { RedisServerProgram } from '../../src/dev/run-command';
+import { type EmbeddedOptions, EmbeddedRedis } from '../../src/dev/embedded-redis';
 import { findRedisServer } from '../../src/dev/find-redis';
+import { reasonsOf, RedisRestarts, type RedisRestartsOptions, RestartBackoff } from '../../src/dev/restarts';
+import type { RedisServerProgram } from '../../src/dev/run-command';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 
@@ -211,5 +212,131 @@ describe('EmbeddedRedis', () => {
     const redis = await start();
     await redis.stop();
     expect(readFileSync(redis.logFile, 'utf8')).toMatch(/ready to exit/);
+  });
+});
+
+const EXIT = { code: 1, signal: null } as const;
+const DISK_FULL = { ...EXIT, lastOutput: 'No space left on device\n' };
+
+describe('RestartBackoff', () => {
+  it('restarts at once, then after 250 ms, and then after twice the last delay, up to 30 s', () => {
+    const backoff = new RestartBackoff();
+    const delays = Array.from({ length: 12 }, (_, n) => {
+      backoff.started(n);
+      return backoff.ended(n);
+    });
+    expect(delays).toEqual([0, 250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000]);
+    for (let n = 0; n < 5000; n += 1) expect(backoff.ended(100)).toBe(30_000);
+  });
+
+  it('restarts at once again if the program has run for a minute', () => {
+    const backoff = new RestartBackoff();
+    expect([backoff.ended(0), backoff.ended(0), backoff.ended(0)]).toEqual([0, 250, 500]);
+    backoff.started(1000);
+    expect(backoff.ended(60_999)).toBe(1000);
+    backoff.started(61_000);
+    expect(backoff.ended(121_000)).toBe(0);
+  });
+});
+
+describe('RedisRestarts', () => {
+  let notes: string[];
+  let starts: number;
+  let hasSpace: boolean;
+  let restarts: RedisRestarts;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    [notes, starts, hasSpace] = [[], 0, true];
+  });
+  afterEach(() => {
+    restarts.stop();
+    jest.useRealTimers();
+  });
+
+  function make(more: Partial<RedisRestartsOptions> = {}): RedisRestarts {
+    restarts = new RedisRestarts({
+      start: () => Promise.resolve((starts += 1)),
+      dataFolder: '/data',
+      logFile: '/redis.log',
+      note: (text) => notes.push(text),
+      isFull: () => Promise.resolve(!hasSpace),
+      ...more,
+    });
+    return restarts;
+  }
+
+  it('does not start Redis on a full disk, and starts it within a second when there is space', async () => {
+    hasSpace = false;
+    await make().onExit(EXIT);
+    await jest.advanceTimersByTimeAsync(20_000);
+    expect(starts).toBe(0);
+    expect(notes).toEqual([
+      expect.stringMatching(/exit code 1.*The disk of \/data is full: free some space/),
+    ]);
+    hasSpace = true;
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(starts).toBe(1);
+  });
+
+  it('starts Redis every 30 s even if the disk seems full, because not every measure is right', async () => {
+    hasSpace = false;
+    await make().onExit(EXIT);
+    await jest.advanceTimersByTimeAsync(32_000);
+    expect(starts).toBe(1);
+  });
+
+  it('starts Redis again when it could not be started', async () => {
+    let failures = 3;
+    const start = () => (failures-- > 0 ? Promise.reject(new Error('no such program')) : Promise.resolve());
+    await make({ start }).onExit(EXIT);
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect(failures).toBe(-1);
+    expect(notes).toContainEqual(expect.stringMatching(/cannot be started: no such program/));
+  });
+
+  it('prints the same text at most once a minute, and says when Redis runs again', async () => {
+    make();
+    for (let n = 0; n < 4; n += 1) {
+      await restarts.onExit(DISK_FULL);
+      await jest.advanceTimersByTimeAsync(2_500);
+    }
+    expect(notes).toEqual([expect.stringContaining('No space left on device')]);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(notes.slice(1)).toEqual(['Redis runs again, with the same data']);
+  });
+
+  it('starts nothing after stop', async () => {
+    const pending = make().onExit(EXIT);
+    restarts.stop();
+    await pending;
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect([starts, notes]).toEqual([0, []]);
+  });
+});
+
+const OUTPUT = `5949:C 22 Nov 2026 11:08:39.520 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo
+5949:C 22 Nov 2026 11:08:39.520 # Redis version=7.0.15, bits=64, commit=00000000, modified=0, pid=5949, just started
+5949:C 22 Nov 2026 11:08:39.527 # Configuration loaded
+5949:M 22 Nov 2026 11:08:39.530 # Server initialized
+5949:M 22 Nov 2026 11:08:39.530 # WARNING Memory overcommit must be enabled!
+5949:M 22 Nov 2026 11:08:39.535 * The server is now ready to accept connections at /tmp/redis.sock
+`;
+const FAILED = `${OUTPUT}5949:M 22 Nov 2026 11:08:39.651 # Short write while writing to the AOF file: (nwritten=2429, expected=6250)
+5949:M 22 Nov 2026 11:08:39.651 # Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...
+`;
+
+describe('reasonsOf', () => {
+  it('returns the warnings of the log, without the warnings of every start', () => {
+    expect(reasonsOf(FAILED)).toEqual([
+      'Short write while writing to the AOF file: (nwritten=2429, expected=6250)',
+      "Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...",
+    ]);
+    expect(reasonsOf(OUTPUT)).toEqual([]);
+  });
+
+  it('returns the last three lines of any other output, each of at most 300 characters', () => {
+    expect(reasonsOf('')).toEqual([]);
+    expect(reasonsOf(`a\n\nb\nc\n${'d'.repeat(1000)}\n`)).toEqual(['b', 'c', 'd'.repeat(300)]);
   });
 });

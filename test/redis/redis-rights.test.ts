@@ -11,7 +11,7 @@ import { connectTestStore, type Store } from '../support/test-store';
 
 /** The lines with rights in docs/operations/deploy.md, and what happens without each right. */
 
-/** The commands that every connection sends itself. test/end-to-end/redis-rights.test.ts observes them. */
+/** The commands that every connection sends itself. test/end-to-end/redis-user.test.ts observes them. */
 const OF_CONNECTIONS = ['ping', 'time', 'info', 'config|get', 'script|load', 'eval', 'evalsha', 'eval_ro'];
 /** The commands that the server sends to change and list the names of dictionaries. */
 const OF_NAMES = ['zadd', 'zscore', 'zrem', 'zrangebylex'];
