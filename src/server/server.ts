@@ -228,7 +228,9 @@ class ComposedServer implements HoldfastServer {
     await this.listening?.catch(() => undefined);
     this.probed.phase = 'draining';
     this.stopping.abort();
-    await this.grpc?.drain(this.config.drainTimeoutMs);
+    if (this.grpc !== undefined) await this.grpc.drain(this.config.drainTimeoutMs);
+    // A later product failed to open.
+    else for (const product of this.offered.values()) await product.close?.();
     this.opened?.close();
     this.store?.redis.close();
     this.measured.eventLoop.close();
