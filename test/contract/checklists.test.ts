@@ -89,6 +89,7 @@ test('the checklists name files and folders that exist', () => {
   expect(sections.map((section) => section.split('\n')[0])).toEqual([
     'a new field in a request',
     'a new RPC',
+    'a new product',
     'a new script',
     'a new setting',
     'a new metric',
