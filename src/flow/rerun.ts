@@ -87,7 +87,10 @@ export class Rounds {
   }
 
   private async runOne(): Promise<void> {
-    await this.round().catch(this.options.onError);
-    if (!this.hasEnded) this.timer = this.next(this.options.pauseMs);
+    try {
+      await this.round().catch(this.options.onError);
+    } finally {
+      if (!this.hasEnded) this.timer = this.next(this.options.pauseMs);
+    }
   }
 }
