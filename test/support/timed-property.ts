@@ -4,7 +4,7 @@ import fc from 'fast-check';
 const IS_LONG = process.env.TEST_LONG_PROPERTIES !== undefined;
 
 /** How long a property is checked with random inputs. */
-const BUDGET_MS = IS_LONG ? 40_000 : 2000;
+const BUDGET_MS = IS_LONG ? 20_000 : 2000;
 /** Inputs that are checked even if the time is over before, because a slow machine must check something, too. */
 const LEAST_INPUTS = 10;
 /** How long a failure is made smaller. Then the smallest input so far is reported, before the test runs out of time. */
