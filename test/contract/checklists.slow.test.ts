@@ -35,7 +35,7 @@ beforeAll(() => {
     verbatimSymlinks: true,
     filter: (path) => !LEFT_OUT.has(basename(path)),
   });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  for (const folder of ['node_modules', 'dist']) symlinkSync(join(ROOT, folder), join(copy, folder));
   const contract = readFileSync(join(copy, CONTRACT), 'utf8');
   const changed = contract.replace(/(?<=\nmessage AcquireLockRequest \{(?:\n(?!\}).*)*\n)\}\n/, FIELD);
   expect(changed).not.toBe(contract);
