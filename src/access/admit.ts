@@ -26,7 +26,7 @@ export interface Admission {
   /** Undefined: this server has no quotas. */
   readonly accounts: Accounts | undefined;
   readonly audit: AuditLog;
-  /** The rules of the calls of the contract, by their rows. */
+  /** The rules of the calls, by their rows. */
   readonly rules: ReadonlyMap<object, CallRule>;
 }
 
@@ -45,7 +45,7 @@ export abstract class AdmittedCall implements EndableCall, CheckedCall {
   private knownAccount: Account | undefined;
   private hasStream = false;
 
-  /** @param rule undefined: the call is not of the contract, so every proven caller may make it */
+  /** @param rule undefined: every proven caller may make the call */
   constructor(
     private readonly admission: Admission,
     private readonly arriving: ArrivingCall,
@@ -130,8 +130,9 @@ export abstract class AdmittedCall implements EndableCall, CheckedCall {
 
   rightsFor(row: object, named: NamedByCommand): typeof EVERY_RIGHT {
     const { authorization, audit, rules } = this.admission;
+    if (authorization === undefined) return EVERY_RIGHT;
     const rule = rules.get(row);
-    if (authorization === undefined || rule === undefined) return EVERY_RIGHT;
+    if (rule === undefined) throw new Error('the command has no row with a rule');
     return new CheckedRights(this, authorization, audit, rule, named);
   }
 

@@ -32,29 +32,28 @@ export interface DescribedCall {
   /** Without its package. */
   readonly service: string;
   readonly method: string;
-  /** Undefined: the contract declares none, which is a defect. */
+  /** Undefined: its proto file declares none, which is a defect. */
   readonly verb: RequiredVerb | undefined;
 }
 
 /**
- * The calls of the contract with their verbs, in the order of the contract, and the calls of other packages that have a
- * verb.
+ * All calls with their verbs, in the order of the descriptors, except those of gRPC itself: health and reflection.
  * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
  */
 export function describedCalls(fileDescriptorSet: Uint8Array): readonly DescribedCall[] {
   const { file: files } = fromBinary(FileDescriptorSetSchema, fileDescriptorSet);
-  return files.flatMap((file) =>
-    file.service
-      .flatMap(({ name: service, method: methods }) =>
+  return files
+    .filter((file) => !file.package.startsWith('grpc.'))
+    .flatMap((file) =>
+      file.service.flatMap(({ name: service, method: methods }) =>
         methods.map((method) => ({
           path: `/${file.package}.${service}/${method.name}`,
           service,
           method: method.name,
           verb: verbOf(method, REQUIRED_VERB),
         })),
-      )
-      .filter(({ verb }) => verb !== undefined || file.package === PACKAGE),
-  );
+      ),
+    );
 }
 
 export interface DescribedCommand {

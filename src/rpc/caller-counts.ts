@@ -130,7 +130,7 @@ export class UnbegunCalls {
     const { access, counts, meters } = this;
     return {
       onArrived: ({ kind, connection }) => {
-        if (kind.isOfContract !== true) counts.called('', connection);
+        if (kind.hasRule !== true) counts.called('', connection);
       },
       onRefused: (call, { reason }) => {
         meters.refused(call.method, ERROR_TABLE[reason].code);
@@ -154,9 +154,9 @@ export class UnbegunCalls {
 
   private refused(call: Arrival, reason: Reason, hasBegun: boolean): void {
     const { access, counts } = this;
-    const { isOfContract = false } = call.kind;
-    if (isOfContract && access !== undefined) call.identity = access.identityOf(call);
-    const isCounted = hasBegun || !isOfContract;
+    const { hasRule = false } = call.kind;
+    if (hasRule && access !== undefined) call.identity = access.identityOf(call);
+    const isCounted = hasBegun || !hasRule;
     counts.refused(call, isCounted ? counts.of(call.identity, call.connection) : undefined, reason);
   }
 }

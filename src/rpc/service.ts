@@ -7,7 +7,7 @@ import type {
 } from '@grpc/grpc-js';
 import type { AuditedAct } from '../access/audit';
 import type { CallRule, CheckNames, EVERY_RIGHT, NamedByCommand } from '../access/authorization';
-import { describedCalls, type Verb } from '../access/verbs';
+import { type DescribedCall, describedCalls, type Verb } from '../access/verbs';
 import type { StreamCall } from '../base/call';
 import type { CallTrace } from '../base/meters';
 import type { ReadableNames } from '../base/names';
@@ -103,7 +103,7 @@ type RowOfKind<RequestStream, ResponseStream, Request, Response> = RequestStream
     ? WatchRow<Request, Response>
     : UnaryRow<Request, Response>;
 
-/** The row of a call of the contract. With `decode`, its requests are what `decode` makes of their bytes. */
+/** The row of a call. With `decode`, its requests are what `decode` makes of their bytes. */
 type RowOf<Method> = Method extends MethodDefinition<infer Request, infer Response> & {
   readonly requestStream: infer RequestStream;
   readonly responseStream: infer ResponseStream;
@@ -147,19 +147,20 @@ export interface OfferedCall extends CallKind {
 const CONTRACT = '/holdfast.v1.';
 
 /**
- * The calls of all services, by path. Throws for a call of the contract without a verb.
+ * The calls of all services, by path. Throws for a described call without a verb, because its caller would not be checked;
+ * for a call that is described twice; and for two services with one name, because a policy could not tell them apart.
  * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
  */
 export function offeredCalls(
   services: readonly OfferedService[],
   fileDescriptorSet: Uint8Array,
 ): ReadonlyMap<string, OfferedCall> {
-  const verbs = new Map(describedCalls(fileDescriptorSet).map(({ path, verb }) => [path, verb]));
+  const described = byPath(describedCalls(fileDescriptorSet));
   const calls = services.flatMap(({ definition, rows, kind }) =>
     Object.entries(definition).map(([field, method]) => {
       const { path } = method;
       const row = rows[field] as Row;
-      return offeredCall(method, row, ruleOf({ path, row, kind, verb: verbs.get(path) }));
+      return offeredCall(method, row, ruleOf(path, row, kind, described.get(path)));
     }),
   );
   return new Map(calls.map((call) => [call.path, call]));
@@ -177,7 +178,7 @@ function offeredCall(
     responseStream,
     row,
     rule,
-    isOfContract: rule !== undefined,
+    hasRule: rule !== undefined,
     priority: row.load,
     unary: !requestStream && !responseStream,
     isOpen,
@@ -187,21 +188,33 @@ function offeredCall(
   };
 }
 
-function ruleOf({ path, row, kind, verb }: RuledCall): CallRule | undefined {
-  if (verb === undefined || 'serve' in row) {
-    if (path.startsWith(CONTRACT))
-      throw new Error(`the call ${path} has no required_verb, or asks for no credential`);
-    return undefined;
+function byPath(calls: readonly DescribedCall[]): ReadonlyMap<string, DescribedCall> {
+  const found = new Map<string, DescribedCall>();
+  /** The full name of each service, by its name in a policy. */
+  const owners = new Map<string, string>();
+  for (const call of calls) {
+    const { path, service } = call;
+    const owner = path.slice(0, path.lastIndexOf('/'));
+    if (found.has(path)) throw new Error(`the call ${path} is described twice`);
+    if ((owners.get(service) ?? owner) !== owner) throw new Error(`two services have the name ${service}`);
+    owners.set(service, owner);
+    found.set(path, call);
   }
-  const [, service = ''] = /([^./]+)\/[^/]+$/.exec(path) ?? [];
-  const { names, keepsLease, audit } = row;
-  return { service, kind, verb, names, keepsLease, audit };
+  return found;
 }
 
-interface RuledCall extends Pick<CallRule, 'kind'> {
-  readonly path: string;
-  readonly row: Row;
-  readonly verb: CallRule['verb'] | undefined;
+/** A service without descriptors is of a test or a benchmark. */
+function ruleOf(
+  path: string,
+  row: Row,
+  kind: string | undefined,
+  call: DescribedCall | undefined,
+): CallRule | undefined {
+  if (call === undefined && !path.startsWith(CONTRACT)) return undefined;
+  if (call?.verb === undefined || 'serve' in row)
+    throw new Error(`the call ${path} has no required_verb, or asks for no credential`);
+  const { names, keepsLease, audit } = row;
+  return { service: call.service, kind, verb: call.verb, names, keepsLease, audit };
 }
 
 /** What the caller of a request may ask for. */

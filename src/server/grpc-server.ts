@@ -22,11 +22,11 @@ import type { IntakeLimits, IntakeStats } from '../rpc/entry/unfinished';
 import { grpcService } from '../rpc/handlers';
 import { type OfferedCall, offeredCalls, type OfferedService } from '../rpc/service';
 import { Health } from './health';
-import type { OpenedProduct } from './products';
+import { closeProducts, type OpenedProduct } from './products';
 import { Descriptors, Reflection } from './reflection';
 import { serverService } from './server-service';
 
-export interface DrainParts {
+interface DrainParts {
   readonly server: Server;
   readonly connections: Connections;
   readonly health: Health;
@@ -45,10 +45,14 @@ async function drainServer(parts: DrainParts, timeoutMs: number): Promise<void> 
   const timeout = startTimeout(timeoutMs);
   try {
     health.drain();
-    const draining = products.map(async (product) => product.drain?.(timeoutMs));
-    const ended = Promise.all(draining).catch((error: unknown) => {
-      log.error({ err: error }, 'a product failed to drain');
-    });
+    const drained = async (product: OpenedProduct): Promise<void> => {
+      try {
+        await product.drain?.(timeoutMs);
+      } catch (error) {
+        log.error({ err: error }, 'a product failed to drain');
+      }
+    };
+    const ended = Promise.all(products.map(drained));
     if (await timeout.expiresBefore(ended))
       log.warn({}, 'waits and streams are still open after the drain timeout');
     health.endWatches();
@@ -232,7 +236,7 @@ export class GrpcServer {
     const { products, log } = this.parts;
     await drainServer({ server, connections, health, reflection, products, log }, timeoutMs);
     this.intake.unfinished.close();
-    for (const product of products) await product.close?.();
+    await closeProducts(products, log);
     this.audit.close();
     this.cuts.close();
   }

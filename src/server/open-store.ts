@@ -121,10 +121,13 @@ function schemeOf({ kind }: StoreAddress, tls: boolean): string {
   return `${tls ? 'rediss' : 'redis'}${kind === 'single' ? '' : `+${kind}`}://`;
 }
 
-/** The Redis of the leases, and the settings of every connection to a Redis. */
 export interface OpenedStore {
+  /** The Redis of the leases. */
   readonly redis: StoreRedis;
+  /** Of every connection to a Redis. */
   readonly settings: RedisSettings;
+  /** Resolves when Redis answers. Rejects with a StartError that says what is at the address, and what to do. */
+  ready(): Promise<void>;
 }
 
 /** The start fails if Redis is not usable within this time. */
@@ -134,18 +137,17 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MOST_ERRORS = 20;
 
 /**
- * Connects to Redis. Rejects with a StartError that says what is at the address, and what to do.
+ * Begins to connect to Redis.
  * @param scripts the scripts of all products
  */
-export async function openStore(
+export function openStore(
   config: Config,
   security: Security,
   serverId: string,
   log: Logger,
   meters: CommandMeters,
   scripts: readonly Script[],
-): Promise<OpenedStore> {
-  const { redis } = config;
+): OpenedStore {
   /** The texts of the connection errors, the latest last. */
   const errors = new Set<string>();
   const settings = {
@@ -167,18 +169,19 @@ export async function openStore(
       log.debug({ err: error }, 'the connection to the store failed');
     },
   };
-  const opened = openStoreRedis(redis.address, { ...settings, scripts });
-  try {
-    await opened.ready(CONNECT_TIMEOUT_MS);
-    return { redis: opened, settings };
-  } catch (cause) {
-    opened.close();
-    const place = `Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL)`;
-    if (cause instanceof NotPermitted) throw new StartError(`${place}: ${cause.message}`, { cause });
-    const found = await probeStore(redis.address, security);
-    const trouble = storeTrouble(redis.address, found, [...errors]);
-    throw new StartError(`${place}: ${trouble}`, { cause });
-  }
+  const { address, shown } = config.redis;
+  const redis = openStoreRedis(address, { ...settings, scripts });
+  const ready = async (): Promise<void> => {
+    try {
+      await redis.ready(CONNECT_TIMEOUT_MS);
+    } catch (cause) {
+      const place = `Redis cannot be used at ${shown} (HOLDFAST_REDIS_URL)`;
+      if (cause instanceof NotPermitted) throw new StartError(`${place}: ${cause.message}`, { cause });
+      const found = await probeStore(address, security);
+      throw new StartError(`${place}: ${storeTrouble(address, found, [...errors])}`, { cause });
+    }
+  };
+  return { redis, settings, ready };
 }
 
 /** The TLS files, the Sentinel user and the changing password for the connections to Redis. */

@@ -2,12 +2,16 @@ import type { Logger } from 'pino';
 import { Feature } from '../../generated/typescript/holdfast/v1/server_service';
 import { Autocomplete, type AutocompleteEngine } from '../autocomplete/autocomplete';
 import { autocompleteMetrics, type AutocompleteSource } from '../autocomplete/autocomplete-metrics';
-import { autocompleteScripts, openAutocompleteStores } from '../autocomplete/redis/autocomplete-stores';
+import {
+  type AutocompleteStores,
+  autocompleteScripts,
+  openAutocompleteStores,
+} from '../autocomplete/redis/autocomplete-stores';
 import { openIndexes } from '../autocomplete/loaded/loaded-dictionaries';
 import { autocompleteService } from '../autocomplete/service/autocomplete-services';
 import { type AutocompleteLimits, defaultAutocompleteLimits } from '../autocomplete/suggestion';
 import type { Clock } from '../base/clock';
-import type { MetricDefinition } from '../base/meters';
+import type { Log, MetricDefinition } from '../base/meters';
 import type { Runtime } from '../base/runtime';
 import type { Limits } from '../leases/lease';
 import { leaseScripts, RedisLeaseStore } from '../leases/redis/redis-lease-store';
@@ -33,8 +37,6 @@ export interface ProductParts {
   readonly redis: StoreRedis;
   /** Of every connection to a Redis. */
   readonly settings: RedisSettings;
-  /** The name of this process among the servers that share the store. */
-  readonly serverId: string;
   readonly log: Logger;
   readonly spans: Spans | undefined;
 }
@@ -50,7 +52,10 @@ export interface Product<Opened extends OpenedProduct = OpenedProduct> {
   readonly metrics?: readonly MetricDefinition<Opened>[];
   /** The services with rules in a policy that are not of the contract, without their package. Default: none. */
   readonly policyServices?: readonly string[];
-  /** Called once, when the store answers. */
+  /**
+   * Called once, while the server connects to the store. So the product's own connections are opened at the same time. A
+   * product that throws must close what it has opened.
+   */
   open(parts: ProductParts): Opened;
 }
 
@@ -81,10 +86,11 @@ type OpenedLeases = OpenedProduct & LeaseSource;
 export const leases: Product<OpenedLeases> = {
   scripts: leaseScripts,
   metrics: leaseMetrics,
-  open({ runtime, config, redis, settings, serverId, spans }) {
+  open({ runtime, config, redis, settings, spans }) {
     const limits = limitsOf(config);
     const { commands } = redis;
     const { retentionMs } = config;
+    const { serverId } = settings;
     const store = new RedisLeaseStore({ ...settings, commands, retentionMs, guard: 'of-node' });
     redis.onHint((message) => store.hint(message));
     const engine = new Leases({ runtime, store, limits, serverId, observer: spans });
@@ -137,37 +143,51 @@ type OpenedAutocomplete = OpenedProduct & AutocompleteSource;
 export const autocomplete: Product<OpenedAutocomplete> = {
   scripts: autocompleteScripts,
   metrics: autocompleteMetrics,
-  open({ runtime, config, redis, settings, log }) {
-    const { clock, identities, defect: onDefect, warn: onWarning } = runtime;
-    const { entries, recents, ...stores } = openAutocompleteStores(redis.commands, {
+  open(parts) {
+    const { config, redis, settings } = parts;
+    const stores = openAutocompleteStores(redis.commands, {
       ...settings,
       dictionaryAddress: config.dictionaryRedis?.address,
       replica: config.redisReplica?.address,
       recentsRetentionMs: config.recentsRetentionMs,
     });
-    const indexes = openIndexes({
-      clock,
-      onDefect,
-      onWarning,
-      store: entries,
-      budgetBytes: config.dictionaryMemoryBytes ?? defaultDictionaryBytes(),
-      coreCount: coreCount(),
-    });
-    const engine = new Autocomplete({ clock, identities, onDefect, entries, recents, indexes });
-    const offered = offerAutocomplete({ engine, clock });
-    return {
-      ...offered,
-      engine,
-      indexes,
-      close: async () => {
-        await offered.close();
-        indexes.close();
-        stores.close();
-      },
-      load: (progress) => preload({ ...progress, names: config.preload, indexes, clock, log }),
-    };
+    try {
+      return openAutocomplete(parts, stores);
+    } catch (error) {
+      stores.close();
+      throw error;
+    }
   },
 };
+
+function openAutocomplete(
+  { runtime, config, log }: ProductParts,
+  { entries, recents, ...stores }: AutocompleteStores,
+): OpenedAutocomplete {
+  const { clock, identities, defect: onDefect, warn: onWarning } = runtime;
+  const indexes = openIndexes({
+    clock,
+    onDefect,
+    onWarning,
+    store: entries,
+    budgetBytes: config.dictionaryMemoryBytes ?? defaultDictionaryBytes(),
+    coreCount: coreCount(),
+  });
+  const engine = new Autocomplete({ clock, identities, onDefect, entries, recents, indexes });
+  const offered = offerAutocomplete({ engine, clock });
+  return {
+    ...offered,
+    engine,
+    indexes,
+    close: async () => {
+      await offered.close().finally(() => {
+        indexes.close();
+        stores.close();
+      });
+    },
+    load: (progress) => preload({ ...progress, names: config.preload, indexes, clock, log }),
+  };
+}
 
 interface AutocompleteParts {
   /**
@@ -193,6 +213,13 @@ export function offerAutocomplete({ engine, limits = defaultAutocompleteLimits, 
     },
     close: () => opened.close(),
   };
+}
+
+/** Closes all, even if one fails. */
+export async function closeProducts(products: Iterable<OpenedProduct>, log: Log): Promise<void> {
+  for (const product of products) {
+    await product.close?.().catch((error: unknown) => log.error({ err: error }, 'a product failed to close'));
+  }
 }
 
 /** What the server offers. A further product is one more value here. */

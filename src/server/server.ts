@@ -22,10 +22,10 @@ import { openAccess, type OpenedAccess } from '../access/open-access';
 import { UnusableFile } from '../access/watched-files';
 import { AdminServer, isReady, LIVENESS, type ProbedServer, probePages } from './admin';
 import { GrpcServer } from './grpc-server';
-import { type OpenedProduct, type Product, products as offeredProducts } from './products';
+import { closeProducts, type OpenedProduct, type Product, products as offeredProducts } from './products';
 import { ListenError } from '../rpc/entry/grpc-js';
 import type { Spans } from './tracing';
-import type { StoreHealth } from '../base/store-state';
+import type { StoreHealth, StoreOperations } from '../base/store-state';
 import { readVersion } from '../base/redis-address';
 
 export { StartError } from './startup';
@@ -64,7 +64,7 @@ class ComposedServer implements HoldfastServer {
   readonly version = readVersion();
   private store: OpenedStore | undefined;
   private readonly products: readonly Product[];
-  /** Empty until the store is connected. */
+  /** Their metrics have values when the server is composed. */
   private readonly offered = new Map<Product, OpenedProduct>();
   private grpc: GrpcServer | undefined;
   private opened: OpenedAccess | undefined;
@@ -91,7 +91,9 @@ class ComposedServer implements HoldfastServer {
       certificates: this.certificateEnds,
       isReady: () => isReady(this.probed),
     };
-    const metrics = new Metrics(this.measured, products, (product) => this.offered.get(product as Product));
+    const openedBy = (product: object): OpenedProduct | undefined =>
+      this.grpc && this.offered.get(product as Product);
+    const metrics = new Metrics(this.measured, products, openedBy);
     const pages = { ...probePages(this.probed), ...metricsPage(metrics) };
     this.admin = new AdminServer(pages, LIVENESS, (error) =>
       log.error({ err: error }, 'an admin page failed'),
@@ -125,10 +127,19 @@ class ComposedServer implements HoldfastServer {
     const serverId = randomUUID();
     routeGrpcLog(log);
     const scripts = this.products.flatMap((product) => product.scripts ?? []);
-    this.store = await openStore(config, security, serverId, log, this.measured.commands, scripts);
-    const { node } = this.store.redis;
-    this.probed.store = node;
-    this.grpc = this.compose(this.store, serverId);
+    const store = openStore(config, security, serverId, log, this.measured.commands, scripts);
+    const { node } = store.redis;
+    try {
+      this.open(store);
+      await store.ready();
+      this.probed.store = node;
+      this.grpc = this.compose(node);
+    } catch (error) {
+      await closeProducts(this.offered.values(), log);
+      store.redis.close();
+      throw error;
+    }
+    this.store = store;
     this.measure(node);
     logHealth(node, log);
     logExposure(config, log);
@@ -150,7 +161,10 @@ class ComposedServer implements HoldfastServer {
         probed.unloadedCount = [...left.values()].reduce((sum, count) => sum + count, 0);
         this.grpc?.setLoading(probed.unloadedCount > 0);
       };
-      void product.load?.({ onProgress, stopped: this.stopping.signal });
+      product.load?.({ onProgress, stopped: this.stopping.signal }).catch((error: unknown) => {
+        this.dependencies.log.error({ err: error }, 'a product failed to load');
+        onProgress(0);
+      });
     }
   }
 
@@ -193,8 +207,8 @@ class ComposedServer implements HoldfastServer {
     measured.eventLoop.start();
   }
 
-  private compose(store: OpenedStore, serverId: string): GrpcServer {
-    const { config, version } = this;
+  private open(store: OpenedStore): void {
+    const { config } = this;
     const { log, spans } = this.dependencies;
     const runtime: Runtime = {
       clock: systemClock,
@@ -202,11 +216,16 @@ class ComposedServer implements HoldfastServer {
       defect: (error) => log.error({ err: error }, 'background work failed'),
       warn: (text) => log.warn(text),
     };
-    const parts = { runtime, config, ...store, serverId, log, spans };
+    const parts = { runtime, config, ...store, log, spans };
     for (const product of this.products) this.offered.set(product, product.open(parts));
+  }
+
+  private compose(store: StoreHealth & StoreOperations): GrpcServer {
+    const { config, version } = this;
+    const { log, spans } = this.dependencies;
     return new GrpcServer({
       products: [...this.offered.values()],
-      store: store.redis.node,
+      store,
       limits: limitsOf(config),
       version,
       clock: systemClock,
@@ -228,9 +247,7 @@ class ComposedServer implements HoldfastServer {
     await this.listening?.catch(() => undefined);
     this.probed.phase = 'draining';
     this.stopping.abort();
-    if (this.grpc !== undefined) await this.grpc.drain(this.config.drainTimeoutMs);
-    // A later product failed to open.
-    else for (const product of this.offered.values()) await product.close?.();
+    await this.grpc?.drain(this.config.drainTimeoutMs);
     this.opened?.close();
     this.store?.redis.close();
     this.measured.eventLoop.close();

@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { SessionCommand } from '../../generated/typescript/holdfast/v1/session_service';
+import { AdmittedCall } from '../../src/access/admit';
+import { Authorization, EVERY_RIGHT } from '../../src/access/authorization';
 import { openAccess } from '../../src/access/open-access';
 import { decide, Policy, type PolicyRule, readMaxTtl } from '../../src/access/policy';
 import { describedCalls, describedCommands, SERVICES, type Verb, VERBS } from '../../src/access/verbs';
@@ -240,6 +242,32 @@ describe('command verbs', () => {
       const command = SessionCommand.decode(Uint8Array.of(((index + 2) << 3) | 2, 0));
       expect(command.command?.$case).toBe(kind);
     }
+  });
+});
+
+describe('the rights of a command in a stream', () => {
+  class StreamCall extends AdmittedCall {
+    protected endWith(): void {}
+  }
+
+  function callUnder(authorization: Authorization | undefined): StreamCall {
+    const parts = { access: undefined, accounts: undefined, audit: NO_LOG };
+    const arriving = {
+      method: 'Session',
+      peer: '',
+      connection: {},
+      authorization: [],
+      peerCertificate: () => undefined,
+    };
+    return new StreamCall({ ...parts, authorization, rules: new Map() } as never, arriving, undefined);
+  }
+
+  test('are refused if no rule says what the command needs, instead of given', () => {
+    const row = {};
+    expect(() => callUnder(new Authorization(new Policy([]))).rightsFor(row, {} as never)).toThrow(
+      'no row with a rule',
+    );
+    expect(callUnder(undefined).rightsFor(row, {} as never)).toBe(EVERY_RIGHT);
   });
 });
 

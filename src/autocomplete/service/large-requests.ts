@@ -154,7 +154,6 @@ function threadLost(cause: ThreadLost): HoldfastError {
 }
 
 /** The lists of the requests with many entries, by field number. The rows have the bounds in bytes. */
-
 const entry: ListBounds = new Map([[3, { maxItems: MAX_ALIASES }]]);
 const putEntries: ListBounds = new Map([[2, { maxItems: MAX_ENTRIES, inside: entry }]]);
 const deleteEntries: ListBounds = new Map([[2, { maxItems: MAX_ENTRIES }]]);

@@ -17,8 +17,8 @@ export interface CallKind {
   readonly isProbe?: boolean;
   /** Whether the call needs no credential. */
   readonly isOpen?: boolean;
-  /** Whether the call counts for its caller when the caller is proven. Other calls count when they arrive. */
-  readonly isOfContract?: boolean;
+  /** Whether the call has a verb, so that it counts for its caller when the caller is proven. Other calls count when they arrive. */
+  readonly hasRule?: boolean;
   /** Whether the server answers with a stream of messages. */
   readonly responseStream?: boolean;
   /**

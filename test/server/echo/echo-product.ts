@@ -66,7 +66,10 @@ function rowsOf(echoes: Echoes, watches: OpenStreams): Rows<typeof EchoServiceSe
         call.onCancelled(() => end());
         await within(watches, end, async () => {
           const stop = echoes.listen(name, (text) => states.send(text));
-          await ended.finally(stop);
+          await ended.finally(() => {
+            stop();
+            states.finish();
+          });
         });
       },
     },

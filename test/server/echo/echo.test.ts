@@ -106,28 +106,6 @@ test('the products of Holdfast are served beside it, and health and the counts o
   );
 });
 
-test('a product that cannot open ends the start, and the products before it are closed', async () => {
-  const close = jest.fn(() => Promise.resolve());
-  const config = readConfig({
-    HOLDFAST_REDIS_URL: redis.url,
-    HOLDFAST_LISTEN: '127.0.0.1:0',
-    HOLDFAST_ADMIN_LISTEN: 'off',
-  });
-  const broken = {
-    open: () => {
-      throw new Error('no such file');
-    },
-  };
-  const log = pino({ level: 'silent' });
-  const failing = createServer(config, {
-    log,
-    products: [{ open: () => ({ services: [], close }) }, broken],
-  });
-  await expect(failing.listen()).rejects.toThrow('no such file');
-  await failing.drain();
-  expect(close).toHaveBeenCalledTimes(1);
-});
-
 test('generated/ follows from echo.proto', async () => {
   const folder = scratchFolder();
   const buf = join(ROOT, 'node_modules/.bin/buf');
