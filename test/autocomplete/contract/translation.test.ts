@@ -24,16 +24,16 @@ import {
 import { newYork, towns } from '../../contract/fake-engines';
 import { call, Harness } from '../../contract/harness';
 
-describe('autocomplete translation', () => {
-  let harness: Harness;
-  let calls: AutocompleteCalls;
-  beforeAll(async () => {
-    harness = await Harness.start();
-    calls = autocompleteCalls(harness);
-  });
-  beforeEach(() => harness.autocomplete.reset());
-  afterAll(() => harness.close());
+let harness: Harness;
+let calls: AutocompleteCalls;
+beforeAll(async () => {
+  harness = await Harness.start();
+  calls = autocompleteCalls(harness);
+});
+beforeEach(() => harness.autocomplete.reset());
+afterAll(() => harness.close());
 
+describe('autocomplete translation', () => {
   const engineCalls = () => harness.autocomplete.calls;
   /** How a call of the engine wants the entries. */
   const askedView = (index: number) => (engineCalls()[index]?.[1] as { asked: AskedView }).asked;
@@ -252,15 +252,6 @@ describe('autocomplete translation', () => {
 });
 
 describe('dictionary translation', () => {
-  let harness: Harness;
-  let calls: AutocompleteCalls;
-  beforeAll(async () => {
-    harness = await Harness.start();
-    calls = autocompleteCalls(harness);
-  });
-  beforeEach(() => harness.autocomplete.reset());
-  afterAll(() => harness.close());
-
   const engineCalls = () => harness.autocomplete.calls;
 
   const townsMessage: proto.Dictionary = {

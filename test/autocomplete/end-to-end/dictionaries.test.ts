@@ -47,14 +47,14 @@ async function received(dictionary: string, ...counts: bigint[]): Promise<void> 
   });
 }
 
-describe('ImportDictionary', () => {
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-    client = pair.first.autocomplete();
-    elsewhere = pair.second.autocomplete();
-  });
-  afterAll(() => pair?.close());
+beforeAll(async () => {
+  pair = await ServerPair.start();
+  client = pair.first.autocomplete();
+  elsewhere = pair.second.autocomplete();
+});
+afterAll(() => pair?.close());
 
+describe('ImportDictionary', () => {
   test.concurrent('creates a dictionary at the commit', async () => {
     const name = 'made by import';
     const open = client.startImport(name);
@@ -151,13 +151,6 @@ const create = (from: AutocompleteClient, dictionary: string, profile: Profile |
   from.call(from.stub.createDictionary, { dictionary, profile });
 
 describe('the profile of a dictionary', () => {
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-    client = pair.first.autocomplete();
-    elsewhere = pair.second.autocomplete();
-  });
-  afterAll(() => pair?.close());
-
   test.concurrent(
     'is never changed by CreateDictionary, which answers DICTIONARY_EXISTS to another profile',
     async () => {

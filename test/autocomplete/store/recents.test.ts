@@ -7,15 +7,15 @@ import { serverUrl } from '../../support/processes/redis-process';
 import { type RedisCommand, TcpProxy } from '../../support/proxy/tcp-proxy';
 import { failureOf } from '../../support/reply-kinds';
 
-describe('recents-add', () => {
-  let fixture: RecentsFixture;
-  let store: RedisRecentsStore;
-  beforeAll(async () => {
-    fixture = await RecentsFixture.open();
-    store = await fixture.store();
-  });
-  afterAll(() => fixture.close());
+let fixture: RecentsFixture;
+let store: RedisRecentsStore;
+beforeAll(async () => {
+  fixture = await RecentsFixture.open();
+  store = await fixture.store();
+});
+afterAll(() => fixture.close());
 
+describe('recents-add', () => {
   async function added(...texts: string[]): Promise<string> {
     const list = fixture.list();
     for (const text of texts) await store.add(list, recent(text), 100);
@@ -127,14 +127,6 @@ describe('recents-add', () => {
 const MARK_MS = 4000;
 
 describe('recents-remove', () => {
-  let fixture: RecentsFixture;
-  let store: RedisRecentsStore;
-  beforeAll(async () => {
-    fixture = await RecentsFixture.open();
-    store = await fixture.store();
-  });
-  afterAll(() => fixture.close());
-
   async function filled(): Promise<string> {
     const list = fixture.list();
     for (const one of [recent('a'), recent('b', { entryId: 'e' }), recent('c', { payload: 'ta' })]) {
@@ -253,14 +245,6 @@ const anyStep = fc.oneof(
 );
 
 describe('lists of recents', () => {
-  let fixture: RecentsFixture;
-  let store: RedisRecentsStore;
-  beforeAll(async () => {
-    fixture = await RecentsFixture.open();
-    store = await fixture.store();
-  });
-  afterAll(() => fixture.close());
-
   it('equal the model after any sequence of operations (chapter 3, 4)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {

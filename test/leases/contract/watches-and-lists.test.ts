@@ -19,6 +19,17 @@ import { alice } from '../../contract/lease-messages';
 import { SERVICES } from '../../contract/services';
 import { eventually } from '../../support/eventually';
 
+let harness: Harness;
+let locks: ReturnType<Harness['locks']>;
+let semaphores: SemaphoreServiceClient;
+beforeAll(async () => {
+  harness = await Harness.start();
+  locks = harness.locks();
+  semaphores = harness.client(SemaphoreServiceClient);
+});
+afterEach(() => harness.permits.reset());
+afterAll(() => harness.close());
+
 describe('watches', () => {
   const view: ResourceView = {
     name: 'hello',
@@ -31,17 +42,6 @@ describe('watches', () => {
     holders: [alice],
     waiters: [],
   };
-
-  let harness: Harness;
-  let locks: ReturnType<Harness['locks']>;
-  let semaphores: SemaphoreServiceClient;
-  beforeAll(async () => {
-    harness = await Harness.start();
-    locks = harness.locks();
-    semaphores = harness.client(SemaphoreServiceClient);
-  });
-  afterEach(() => harness.permits.reset());
-  afterAll(() => harness.close());
 
   const watch = (service: Service, name: string) =>
     service === 'lock'
@@ -204,17 +204,6 @@ describe('lists', () => {
   };
 
   const unknownOrder = (value: number): ListOrder => value;
-
-  let harness: Harness;
-  let locks: ReturnType<Harness['locks']>;
-  let semaphores: SemaphoreServiceClient;
-  beforeAll(async () => {
-    harness = await Harness.start();
-    locks = harness.locks();
-    semaphores = harness.client(SemaphoreServiceClient);
-  });
-  afterEach(() => harness.permits.reset());
-  afterAll(() => harness.close());
 
   const listLocks = (fields: Fields = {}) => call(locks, locks.listLocks, ListLocksRequest.create(fields));
   const listSemaphores = (fields: Fields = {}) =>

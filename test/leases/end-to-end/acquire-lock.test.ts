@@ -7,19 +7,17 @@ import { refusal } from '../../support/clients/calls';
 import { type LockClient, ms } from '../../support/clients/lease-client';
 import { eventually, eventuallyPasses } from '../../support/eventually';
 
+let pair: ServerPair;
+let client: LockClient;
+let elsewhere: LockClient;
+beforeAll(async () => {
+  pair = await ServerPair.start();
+  client = pair.first.client();
+  elsewhere = pair.second.client();
+});
+afterAll(() => pair?.close());
+
 describe('acquire lock', () => {
-  let pair: ServerPair;
-  let client: LockClient;
-  let elsewhere: LockClient;
-
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-    client = pair.first.client();
-    elsewhere = pair.second.client();
-  });
-
-  afterAll(() => pair?.close());
-
   describe('a free lock', () => {
     test.concurrent('is granted immediately, with every field of the lease', async () => {
       const requestId = randomUUID();
@@ -284,18 +282,6 @@ describe('concurrent acquires', () => {
 });
 
 describe('request id', () => {
-  let pair: ServerPair;
-  let client: LockClient;
-  let elsewhere: LockClient;
-
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-    client = pair.first.client();
-    elsewhere = pair.second.client();
-  });
-
-  afterAll(() => pair?.close());
-
   describe('AcquireLock with a repeated request_id', () => {
     test.concurrent('answers with the same lease and its remaining time', async () => {
       const requestId = randomUUID();

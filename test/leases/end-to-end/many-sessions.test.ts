@@ -12,19 +12,18 @@ import {
 import { eventually } from '../../support/eventually';
 import { RedisProcess } from '../../support/processes/redis-process';
 
+let pair: ServerPair;
+const open: SessionStream[] = [];
+beforeAll(async () => {
+  pair = await ServerPair.start();
+});
+afterAll(async () => {
+  for (const one of open) one.close();
+  await pair?.close();
+});
+
 describe('many commands', () => {
   /** Commands of sessions about one lease or one request, and messages at their bounds, on a real Redis. */
-
-  let pair: ServerPair;
-  const open: SessionStream[] = [];
-
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-  });
-  afterAll(async () => {
-    for (const one of open) one.close();
-    await pair?.close();
-  });
 
   function session(options: SessionStreamOptions = {}, server = pair.first): SessionStream {
     const one = new SessionStream(server.address, options);
@@ -129,17 +128,6 @@ describe('many commands', () => {
 
 describe('session numbers', () => {
   /** The commands of sessions of one process, by session_number, on a real Redis. See docs/design/sessions.md. */
-
-  let pair: ServerPair;
-  const open: SessionStream[] = [];
-
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-  });
-  afterAll(async () => {
-    for (const one of open) one.close();
-    await pair?.close();
-  });
 
   function session(clientId: string, sessionNumber: bigint, server = pair.first): SessionStream {
     const one = new SessionStream(server.address, { start: { clientId, sessionNumber } });

@@ -6,22 +6,20 @@ import { ServerPair, untilWaiterCount } from '../../end-to-end/server-pair';
 import { refusal } from '../../support/clients/calls';
 import { type LockClient, ms, type SemaphoreClient } from '../../support/clients/lease-client';
 
+let pair: ServerPair;
+let client: LockClient;
+let elsewhere: LockClient;
+let pools: SemaphoreClient;
+beforeAll(async () => {
+  pair = await ServerPair.start();
+  client = pair.first.client();
+  elsewhere = pair.second.client();
+  pools = pair.second.semaphores();
+});
+afterAll(() => pair?.close());
+
 describe('revoke', () => {
   const ALL = { $case: 'allHolders', value: true } as const;
-
-  let pair: ServerPair;
-  let client: LockClient;
-  let elsewhere: LockClient;
-  let pools: SemaphoreClient;
-
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-    client = pair.first.client();
-    elsewhere = pair.second.client();
-    pools = pair.second.semaphores();
-  });
-
-  afterAll(() => pair?.close());
 
   describe('RevokeLock', () => {
     test.concurrent(
@@ -156,20 +154,6 @@ describe('revoke', () => {
 });
 
 describe('lists', () => {
-  let pair: ServerPair;
-  let client: LockClient;
-  let elsewhere: LockClient;
-  let pools: SemaphoreClient;
-
-  beforeAll(async () => {
-    pair = await ServerPair.start();
-    client = pair.first.client();
-    elsewhere = pair.second.client();
-    pools = pair.second.semaphores();
-  });
-
-  afterAll(() => pair?.close());
-
   /** The names of all pages. Each page comes from the other server. */
   async function allNames(fields: Partial<ListLocksRequest>): Promise<string[]> {
     const names: string[] = [];

@@ -193,21 +193,21 @@ describe('racing commands', () => {
   );
 });
 
+let on: LeaseFixture;
+let servers: TestServer[];
+beforeAll(async () => {
+  on = await LeaseFixture.open({ frozenClock: true });
+  servers = [await on.server('s1'), await on.server('s2')];
+});
+afterAll(() => on.close());
+
 describe('a list after random commands of two servers', () => {
-  let on: LeaseFixture;
-  let servers: TestServer[];
   const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6, unit: 'grapheme' }), {
     minLength: 2,
     maxLength: 2,
   });
   /** All resources of all histories. */
   const arenas: Arena[] = [];
-  beforeAll(async () => {
-    on = await LeaseFixture.open({ frozenClock: true });
-    servers = [await on.server('s1'), await on.server('s2')];
-  });
-  afterAll(() => on.close());
-
   async function newArena(service: 'lock' | 'semaphore', suffix: string): Promise<Arena> {
     const resource = { service, name: `${on.resource().name} ${suffix}` };
     return {
@@ -268,14 +268,6 @@ describe('a list after random commands of two servers', () => {
 });
 
 describe('after random commands of two servers with watches', () => {
-  let on: LeaseFixture;
-  let servers: TestServer[];
-  beforeAll(async () => {
-    on = await LeaseFixture.open({ frozenClock: true });
-    servers = [await on.server('s1'), await on.server('s2')];
-  });
-  afterAll(() => on.close());
-
   async function newArena(service: 'lock' | 'semaphore'): Promise<Arena> {
     const resource = on.resource(service);
     return {
