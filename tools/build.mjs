@@ -126,11 +126,13 @@ function runNode(root, script, args = []) {
 }
 
 /**
+ * Without `checkTypes` a build takes half the time, and its output is the same. `npm run check` checks the types, too.
  * @param {string} root
  * @param {string} reason
  * @param {(text: string) => void} log
+ * @param {{ checkTypes?: boolean }} options
  */
-export async function build(root, reason, log) {
+export async function build(root, reason, log, { checkTypes = false } = {}) {
   log(`${reason}: building`);
   const started = performance.now();
   // The stamp is missing during the build, so that the next run repeats an interrupted build.
@@ -138,7 +140,10 @@ export async function build(root, reason, log) {
   // The digest is computed before the compilation, so that the next run notices an edit during the build.
   const digest = digestOf(root, inputFiles(root));
   await runNode(root, 'tools/embed-scripts.mjs');
-  await runNode(root, 'node_modules/typescript/bin/tsc', ['-p', 'tsconfig.json']);
+  await runNode(root, 'node_modules/typescript/bin/tsc', [
+    ...['-p', 'tsconfig.json'],
+    ...(checkTypes ? [] : ['--noCheck']),
+  ]);
   copyAssets(root);
   linkClient(root);
   pruneOutput(root);
@@ -146,14 +151,14 @@ export async function build(root, reason, log) {
   log(`built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** `npm run build`: always builds, even if no input has changed. */
+/** `npm run build`: checks the types, and always builds, even if no input has changed. */
 async function main(root) {
   const log = (text) => console.error(`[build] ${text}`);
   const release = await takePidLock(join(root, '.holdfast', 'prepare.lock'), (pid) =>
     log(`another process (pid ${pid}) is preparing this folder: waiting for it`),
   );
   try {
-    await build(root, 'npm run build', log);
+    await build(root, 'npm run build', log, { checkTypes: true });
   } finally {
     release();
   }

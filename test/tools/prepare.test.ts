@@ -96,7 +96,10 @@ class Project {
   }
 
   prepareWith(nodeArgs: string[], args: string[]): Promise<Outcome> {
-    const command = [...nodeArgs, this.path('tools/prepare.mjs'), ...args];
+    return this.run(...nodeArgs, this.path('tools/prepare.mjs'), ...args);
+  }
+
+  run(...command: readonly string[]): Promise<Outcome> {
     return new Promise((done) => {
       execFile(process.execPath, command, { cwd: this.root }, (error: ExecFileException | null, out, err) =>
         done({ code: error ? Number(error.code) : 0, output: out + err }),
@@ -170,14 +173,22 @@ describe('prepare.mjs', () => {
   });
 
   it('fails with the output of the compiler, and builds again at the next run', async () => {
-    project.write('src/main.ts', 'export const answer: string = 1;\n');
+    project.write('src/main.ts', 'export const answer = ;\n');
     const failed = await project.prepare('--quiet');
     expect(failed.code).toBe(1);
-    expect(failed.output).toMatch(/main\.ts.*TS2322[^]*the build failed in .*tsc/);
+    expect(failed.output).toMatch(/main\.ts.*TS1109[^]*the build failed in .*tsc/);
     expect((await project.prepare('--quiet')).code).toBe(1);
     project.write('src/main.ts', "export const answer: string = 'third';\n");
     expect((await project.prepare('--quiet')).code).toBe(0);
     expect(project.read('dist/src/main.js')).toContain('third');
+  });
+
+  it('builds a wrong type, which npm run build reports', async () => {
+    project.write('src/main.ts', 'export const answer: string = 1;\n');
+    expect((await project.prepare('--quiet')).code).toBe(0);
+    const built = await project.run('tools/build.mjs');
+    expect(built.code).toBe(1);
+    expect(built.output).toMatch(/main\.ts.*TS2322[^]*the build failed in .*tsc/);
   });
 
   it('installs again when the lock file has changed', async () => {
