@@ -95,8 +95,14 @@ export default tseslint.config(
     },
   },
   {
-    // A test with a missing value fails anyway, so tests may use `!`.
     files: ['test/**'],
-    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
+    rules: {
+      // A test with a missing value fails anyway, so tests may use `!`.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      'no-restricted-properties': [
+        'error',
+        { object: 'fc', property: 'assert', message: 'Use assertWithinTime of support/timed-property.ts.' },
+      ],
+    },
   },
 );

@@ -9,6 +9,7 @@ import { CertificateEnds } from '../../src/access/server-certificates';
 import { Authority, type Wanted } from '../support/certificates';
 import { ManualClock } from '../support/manual-clock';
 import { scratchFolder } from '../support/scratch-folder';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('client certificates', () => {
   let authority: Authority;
@@ -129,7 +130,7 @@ describe('client certificates', () => {
 
   test('readAlternativeNames gives back any names that Node has quoted', () => {
     const name = fc.tuple(fc.constantFrom('DNS', 'URI', 'IP Address'), fc.string());
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(name), (names) => {
         const text = names.map(([kind, value]) => `${kind}:${JSON.stringify(value)}`).join(', ');
         expect(readAlternativeNames(text).map(({ kind, value }) => [kind, value])).toEqual(names);

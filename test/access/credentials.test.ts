@@ -5,6 +5,7 @@ import { Credentials, tokenDigest } from '../../src/access/credentials';
 import { OpenCredentials } from '../../src/access/open-credentials';
 import { Policy, type PolicyRule } from '../../src/access/policy';
 import { ManualClock } from '../support/manual-clock';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('credentials', () => {
   /** Which callers the server knows without a check. */
@@ -165,7 +166,7 @@ describe('open credentials', () => {
       }),
       fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(900) }),
     );
-    await fc.assert(
+    await assertWithinTime(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const fixture = new Fixture();
         const callers = Array.from({ length: 5 }, (_, index) => fixture.caller(500 + index * 700));
@@ -249,7 +250,7 @@ describe('allowed places', () => {
   test('no readable name lies between an unreadable name and its next place, and the place is not before the name', () => {
     const unit = fc.constantFrom('a', 'b', '/', '\u0000', '\uD7FF', '\uE000', '\uFFFF', '😀', '\u{10FFFF}');
     const text = fc.string({ unit, maxLength: 5 });
-    fc.assert(
+    assertWithinTime(
       fc.property(
         fc.dictionary(text, fc.boolean(), { maxKeys: 6 }),
         fc.array(text, { minLength: 5, maxLength: 12 }),
@@ -272,7 +273,6 @@ describe('allowed places', () => {
           }
         },
       ),
-      { numRuns: 300 },
     );
   });
 });

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/base/clock';
 import { NO_LOG } from '../support/fake-call';
 import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('policy', () => {
   function rule(values: Partial<PolicyRule>): PolicyRule {
@@ -123,7 +124,7 @@ describe('policy', () => {
     );
     const fits = (glob: string, identity: string) =>
       glob.endsWith('*') ? identity.startsWith(glob.slice(0, -1)) : glob === identity;
-    fc.assert(
+    assertWithinTime(
       fc.property(
         fc.array(someRule, { maxLength: 6 }),
         fc.array(question, { maxLength: 20 }),
@@ -143,7 +144,6 @@ describe('policy', () => {
           }
         },
       ),
-      { numRuns: 500 },
     );
   });
 });
@@ -167,7 +167,7 @@ describe('policy decision', () => {
   });
 
   it('decides every call as a server does, and names only rules that decide', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(rule, { maxLength: 6 }), question, (rules, asked) => {
         const { identity, service, verb, name } = asked;
         const { isAllowed, prefix, deciding, maxTtl } = decide(rules, asked);
@@ -185,7 +185,6 @@ describe('policy decision', () => {
           expect(deciding.length === 0).toBe(prefix === undefined);
         }
       }),
-      { numRuns: 2000 },
     );
   });
 });

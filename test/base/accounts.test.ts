@@ -4,6 +4,7 @@ import { type Account, Accounts, type Quotas } from '../../src/base/accounts';
 import { type CallerOrder, type CallerQuery, Callers } from '../../src/base/callers';
 import { HoldfastError } from '../../src/base/errors';
 import { ManualClock } from '../support/manual-clock';
+import { assertWithinTime } from '../support/timed-property';
 
 function started(quotas: Quotas) {
   const clock = new ManualClock(1_000_000);
@@ -54,7 +55,7 @@ describe('the quota of commands per second', () => {
 
   it('allows at most two seconds of commands in any second, and one second of commands after a second without commands', () => {
     const steps = fc.array(fc.tuple(fc.nat(700), fc.nat(30)), { minLength: 1, maxLength: 60 });
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.integer({ min: 1, max: 40 }), steps, (limit, acts) => {
         const { clock, accounts } = started({ commands_per_second: limit });
         const account = accounts.of('token:a', {});
@@ -220,7 +221,7 @@ describe('a quota that counts together', () => {
     const acts = fc.array(fc.tuple(fc.nat(3), fc.constantFrom('request', 'end', 'reload')), {
       maxLength: 60,
     });
-    fc.assert(
+    assertWithinTime(
       fc.property(acts, (steps) => {
         const { of, accounts } = opened({ leases: 5 });
         const held = new Map<number, number>();

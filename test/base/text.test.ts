@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { escapeJson, escapeText, roundedTimeSpan, timeSpan } from '../../src/base/text';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('escaped text', () => {
   const UNSAFE = [
@@ -29,7 +30,7 @@ describe('escaped text', () => {
     const mixed = fc.array(
       fc.oneof(anyText, fc.constantFrom(...UNSAFE.map((code) => String.fromCodePoint(code)))),
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(mixed, (parts) => {
         const text = parts.join('');
         const escaped = escapeText(text);

@@ -12,6 +12,7 @@ import { MATCH_KINDS, type MatchKind } from '../../src/autocomplete/suggestion';
 import { fold } from '../../src/autocomplete/text/fold';
 import { kindOf, packForms, typoMatch } from '../../src/autocomplete/text/match';
 import { seeded } from '../support/random';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('words', () => {
   const words: Words = {
@@ -66,7 +67,7 @@ describe('words', () => {
   });
 
   test('typed() makes queries that grow letter by letter to a prefix of a text', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(seeds, (seed) => {
         const queries = typed(seeded(seed), texts, 16, 8);
         expect(queries).toEqual(typed(seeded(seed), texts, 16, 8));
@@ -79,12 +80,11 @@ describe('words', () => {
           expect(texts.some((text) => text.startsWith(whole))).toBe(true);
         }
       }),
-      { numRuns: 20 },
     );
   });
 
   test('queries for a part of a text match a text in the right way', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(seeds, fc.integer({ min: 2, max: 4 }), (seed, length) => {
         const random = seeded(seed);
         const part = inside(random, texts, length);
@@ -95,20 +95,18 @@ describe('words', () => {
         expect(texts.some((text) => text.includes(` ${word}`))).toBe(true);
         expect([part, last, word].map((query) => query.length)).toEqual([length, length, length]);
       }),
-      { numRuns: 50 },
     );
   });
 
   test('misspelt() makes exactly the given number of typos, none in the first letter', () => {
     const cases = fc.tuple(seeds, fc.integer({ min: 4, max: 9 }), fc.integer({ min: 1, max: 2 }));
-    fc.assert(
+    assertWithinTime(
       fc.property(cases, ([seed, length, most]) => {
         const typos = length < 8 ? 1 : most;
         const query = misspelt(seeded(seed), texts, length, typos);
         expect(query).toHaveLength(length);
         expect(texts.some((text) => typoMatch(query, text)?.distance === typos)).toBe(true);
       }),
-      { numRuns: 50 },
     );
   });
 });
@@ -168,7 +166,7 @@ describe('the reference of right answers', () => {
 
   test('the reference finds the same entries as a comparison of each text with the query', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'ä', ' '), minLength: 1, maxLength: 9 });
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(fc.tuple(text, fc.nat(3)), { minLength: 1, maxLength: 8 }), text, (all, query) => {
         const matching = all.flatMap(([folded, weight], index) => {
           const kind = kindOf(packForms([folded]), query, new Set(MATCH_KINDS));
@@ -194,7 +192,6 @@ describe('the reference of right answers', () => {
           judged.judge({ query, kinds: MATCH_KINDS, byWeight: false, answered: others }).found,
         ).toBeLessThan(1);
       }),
-      { numRuns: 200 },
     );
   });
 });

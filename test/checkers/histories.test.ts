@@ -112,6 +112,8 @@ const ALLOWANCES = { latencyUs: 50_000, keepAliveUs: 3_000_000 };
 function checkFamily(plans: fc.Arbitrary<Plan>): Map<string, number> {
   const seen = new Map<string, number>();
   const count = (kind: string) => seen.set(kind, (seen.get(kind) ?? 0) + 1);
+  // With a seed and a number of plans, because the kinds of events are counted below.
+  // eslint-disable-next-line no-restricted-properties
   fc.assert(
     fc.property(plans, (plan) => {
       const history = simulate(plan);

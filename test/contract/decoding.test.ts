@@ -27,6 +27,7 @@ import { someLease } from './fake-engines';
 import { Harness, UUID_V4 } from './harness';
 import { frame, RawConnection, type RawOutcome } from './raw-call';
 import { sessionStart } from './session-calls';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('bounded decoding', () => {
   /** The largest number of empty items that a message may have by its bytes, and not by the contract. */
@@ -164,7 +165,7 @@ describe('bounded decoding', () => {
   }
 
   test.each(METHODS)('a valid message of %s is decoded as by the generated code', (method) => {
-    fc.assert(
+    assertWithinTime(
       fc.property(requests[method], (message) => {
         const buffer = Buffer.from(message);
         expect(requestDecoders[method](buffer)).toEqual(service[method].requestDeserialize(buffer));
@@ -180,14 +181,13 @@ describe('bounded decoding', () => {
         for (const [at, byte] of changes) if (buffer.length > 0) buffer[at % buffer.length] = byte;
         return buffer.subarray(0, buffer.length - (length % 3));
       });
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.oneof(damaged, bytes), (message) => {
         const buffer = Buffer.from(message);
         const bounded = decoded(requestDecoders[method], buffer);
         // The generated code also accepts some messages that are cut short.
         if (typeof bounded !== 'string') expect(bounded).toEqual(service[method].requestDeserialize(buffer));
       }),
-      { numRuns: 1000 },
     );
   });
 

@@ -4,6 +4,7 @@ import { MessageFraming } from '../../src/rpc/entry/framing';
 import { type IntakeLimits, UnfinishedRequest, UnfinishedRequests } from '../../src/rpc/entry/unfinished';
 import { ManualClock } from '../support/manual-clock';
 import { frame } from './raw-call';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('unfinished requests', () => {
   const LIMITS: IntakeLimits = {
@@ -225,7 +226,7 @@ describe('unfinished requests', () => {
   );
 
   test('the bounds hold after every step, and all counts return to zero', async () => {
-    await fc.assert(
+    await assertWithinTime(
       fc.asyncProperty(fc.array(step, { maxLength: 150 }), async (steps) => {
         const { clock, requests } = arena();
         const connections = [{}, {}, {}];
@@ -297,7 +298,7 @@ describe('message framing', () => {
   const cuts = fc.array(fc.nat(), { maxLength: 20 });
 
   test('the messages are the same for any division of the data', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(messages, cuts, (sent, offsets) => {
         const observer = new Observer();
         const framing = new MessageFraming(observer);
@@ -314,7 +315,7 @@ describe('message framing', () => {
 
   test('the buffer of an unfinished message is at most twice as large as the received bytes', () => {
     const lengths = fc.integer({ min: 1, max: 2 ** 31 });
-    fc.assert(
+    assertWithinTime(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1 }),
         lengths,

@@ -5,6 +5,7 @@ import { LatencyLimit } from '../../src/redis/latency-limit';
 import { CommandWindow } from '../../src/redis/window';
 import { CommandDeadlines } from '../../src/redis/writer';
 import { ManualClock, settled } from '../support/manual-clock';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('the command window', () => {
   /** A store that answers only when the test says so. */
@@ -189,7 +190,7 @@ describe('the command window', () => {
       fc.record({ kind: fc.constant('answer' as const), count: fc.nat(100) }),
       fc.record({ kind: fc.constant('pause' as const), ms: fc.nat(700) }),
     );
-    await fc.assert(
+    await assertWithinTime(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         const each = new SlowStore();
         let given = 0;
@@ -209,7 +210,6 @@ describe('the command window', () => {
         expect(new Set(names).size).toBe(given);
         expect(each.clock.timerCount).toBe(0);
       }),
-      { numRuns: 50 },
     );
   });
 });

@@ -23,6 +23,7 @@ import {
 import { leaseKeys, resourceOfStateKey } from '../../src/leases/redis/lease-keys';
 import { freePort } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
+import { assertWithinTime } from '../support/timed-property';
 
 /** The services that have keys. The same name in two services means two different things. */
 type Kind = Service | 'recents';
@@ -115,7 +116,7 @@ describe('keys', () => {
           ([one, part]) => [one, { ...one, name: keysOf(one)[part % keysOf(one).length] as string }] as const,
         ),
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(twoPlaces, ([one, other]) => {
         const same = one.prefix === other.prefix && one.service === other.service && one.name === other.name;
         const all = new Set([...keysOf(one), ...keysOf(other)]);
@@ -123,12 +124,11 @@ describe('keys', () => {
         expect([...all]).not.toContain(epochOf(one));
         expect([...all]).not.toContain(epochOf(other));
       }),
-      { numRuns: 300 },
     );
   });
 
   it('contain the epoch key of the bucket at a fixed position, for a lock or semaphore', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(place, (one) => {
         const { prefix: first, service: kind, name: whole } = one;
         if (kind !== 'recents')
@@ -138,7 +138,7 @@ describe('keys', () => {
   });
 
   it('identify their resource if they are state keys, and no resource otherwise', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(place, (one) => {
         const { prefix: first, ...resource } = one;
         const [state, ...others] = keysOf(one) as [string, ...string[]];
@@ -150,12 +150,11 @@ describe('keys', () => {
           resourceOfStateKey(first, wakeChannel(first, bucketOf(resource.name), resource.name)),
         ).toBeUndefined();
       }),
-      { numRuns: 300 },
     );
   });
 
   it('have the hash tag of their bucket, even if the name has braces', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(place, (one) => {
         for (const key of keysOf(one)) {
           const tag = /^[^{}]*\{([^}]*)\}/.exec(key)?.[1];
@@ -163,7 +162,6 @@ describe('keys', () => {
           expect(Number(tag)).toBeLessThan(BUCKET_COUNT);
         }
       }),
-      { numRuns: 300 },
     );
   });
 
@@ -179,17 +177,16 @@ describe('keys', () => {
     const slotOf = (key: string) => redis.command('CLUSTER', 'KEYSLOT', key);
 
     it('are all in one slot for any name', async () => {
-      await fc.assert(
+      await assertWithinTime(
         fc.asyncProperty(place, async (one) => {
           const slots = new Set(await Promise.all(keysOf(one).map(slotOf)));
           expect([...slots]).toEqual([await slotOf(`{${bucketOf(one.name)}}`)]);
         }),
-        { numRuns: 100 },
       );
     });
 
     it('have the slot that Redis computes, and so have the absent key, the mark and the channel', async () => {
-      await fc.assert(
+      await assertWithinTime(
         fc.asyncProperty(place, async (one) => {
           const [key] = keysOf(one) as [string];
           const absent = absentKey(key);
@@ -200,7 +197,6 @@ describe('keys', () => {
           for (const each of [key, absent, mark, channel])
             expect(String(slotOfKey(key))).toBe(await slotOf(each));
         }),
-        { numRuns: 100 },
       );
       const names = dictionaryNamesKey('a');
       for (const each of [names, markKey(names), ownedNamesKey('a', 'token:{x}')])
@@ -208,12 +204,11 @@ describe('keys', () => {
     });
 
     it('use the CRC16 of Redis Cluster for buckets', async () => {
-      await fc.assert(
+      await assertWithinTime(
         fc.asyncProperty(name, async (text) => {
           fc.pre(!text.includes('{') && text !== '');
           expect(bucketOf(text)).toBe(Number(await slotOf(text)) % BUCKET_COUNT);
         }),
-        { numRuns: 100 },
       );
     });
   });

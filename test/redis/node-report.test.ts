@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Topology } from '../../src/redis/node/node-answers';
 import { nodeReportOf } from '../../src/redis/node/report';
 import { ServerClock } from '../../src/redis/node/server-clock';
+import { assertWithinTime } from '../support/timed-property';
 
 const RUN = 'f'.repeat(40);
 const NO_HISTORY = '0'.repeat(40);
@@ -244,7 +245,7 @@ const rate = fc.double({ min: 1 - 0.0005, max: 1 + 0.0005, noNaN: true });
 
 describe('ServerClock', () => {
   it('reports no step for delays of any length and for drift', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 40 }), rate, (readings, fast) => {
         const line = new Line();
         line.rate = fast;
@@ -257,7 +258,7 @@ describe('ServerClock', () => {
   });
 
   it('is never ahead of Redis by more than the drift', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 20 }), rate, (readings, fast) => {
         const line = new Line();
         line.rate = fast;
@@ -281,7 +282,7 @@ describe('ServerClock', () => {
   it('reports each step of the clock once, forward or back, with any delays', () => {
     const far = fc.integer({ min: 200, max: 10_000_000 });
     const quick = fc.double({ min: 0.05, max: 20, noNaN: true });
-    fc.assert(
+    assertWithinTime(
       fc.property(
         far,
         fc.boolean(),

@@ -12,6 +12,7 @@ import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { failureOf, is } from '../support/reply-kinds';
 import { MasterAndReplica, type Store } from '../support/test-store';
+import { assertWithinTime, HISTORIES } from '../support/timed-property';
 
 const UNCONFIRMED = { carriedOut: 'unknown', kind: 'unconfirmed' };
 /** Longer than the time limit of a test: a call that should end earlier makes its test fail. */
@@ -426,12 +427,12 @@ describe('an acknowledged setting', () => {
         acknowledgedCount += 1;
         expect(await limitAt(pair.replica, 'gpu')).toBe(wanted);
       };
-      await fc.assert(
+      await assertWithinTime(
         fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
           pair.thawLink();
           for (const one of steps) await take[one]?.();
         }),
-        { numRuns: 8, endOnFailure: true },
+        { weight: HISTORIES },
       );
       pair.thawLink();
       await pair.inSync();

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import { encodeStatusDetails, MAX_STATUS_DETAILS_BYTES, type StatusDetails } from '../../src/rpc/call-errors';
 import { durationToMs, msToDuration, msToTimestamp, timestampToUs } from '../../src/rpc/wire';
+import { assertWithinTime } from '../support/timed-property';
 
 describe('the details of a status', () => {
   const plain: StatusDetails = {
@@ -28,7 +29,7 @@ describe('the details of a status', () => {
       retryAfterMs: fc.option(fc.nat(), { nil: undefined }),
       violations: fc.array(fc.record({ field: text, description: text }), { maxLength: 4 }),
     });
-    fc.assert(
+    assertWithinTime(
       fc.property(details, (given) => {
         expect(decodeStatusDetails(encodeStatusDetails(given))).toEqual(given);
       }),
@@ -146,7 +147,7 @@ describe('msToDuration', () => {
   });
 
   test('never rounds up, and rounds down by at most 1 ms', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.double({ min: -1e12, max: 1e12, noNaN: true }), (ms) => {
         const read = durationToMs(msToDuration(ms));
         expect(read).toBeLessThanOrEqual(ms);
@@ -166,7 +167,7 @@ describe('msToTimestamp', () => {
   });
 
   test('keeps each microsecond of a time before the year 2109', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.integer({ min: 0, max: 2 ** 42 * 1000 - 1 }), (us) => {
         expect(timestampToUs(msToTimestamp(us / 1000))).toBe(BigInt(us));
       }),

@@ -80,7 +80,7 @@ describe('assertWithinTime', () => {
       if (begun === 2) await sleep(LONGER_THAN_THE_BUDGET_MS);
       ended += 1;
     };
-    await assertWithinTime(fc.nat(), run, BUDGET);
+    await assertWithinTime(fc.asyncProperty(fc.nat(), run), BUDGET);
     expect({ begun, ended }).toEqual({ begun: 10, ended: 10 });
   });
 
@@ -92,7 +92,9 @@ describe('assertWithinTime', () => {
       await sleep(LONGER_THAN_THE_BUDGET_MS);
       throw new Error('the lease is lost');
     };
-    await expect(assertWithinTime(fc.constant('a lease'), run, BUDGET)).rejects.toMatchObject({
+    await expect(
+      assertWithinTime(fc.asyncProperty(fc.constant('a lease'), run), BUDGET),
+    ).rejects.toMatchObject({
       message: expect.stringContaining('Counterexample: ["a lease"]'),
       cause: expect.objectContaining({ message: 'the lease is lost' }),
     });
@@ -100,17 +102,27 @@ describe('assertWithinTime', () => {
 
   it('rejects with the counterexample of fast-check when a run fails within the time', async () => {
     const run = (): Promise<void> => Promise.reject(new Error('no'));
-    await expect(assertWithinTime(fc.constant(7), run, { budgetMs: 10_000 })).rejects.toThrow(
-      /Counterexample: \[7\]/,
-    );
+    await expect(
+      assertWithinTime(fc.asyncProperty(fc.constant(7), run), { budgetMs: 10_000 }),
+    ).rejects.toThrow(/Counterexample: \[7\]/);
   });
 
   it('makes a failing input smaller', async () => {
     const run = (value: number): Promise<void> =>
       value < 100 ? Promise.resolve() : Promise.reject(new Error('too large'));
-    await expect(assertWithinTime(fc.nat({ max: 1_000_000 }), run, { budgetMs: 10_000 })).rejects.toThrow(
-      /Counterexample: \[100\]/,
-    );
+    await expect(
+      assertWithinTime(fc.asyncProperty(fc.nat({ max: 1_000_000 }), run), { budgetMs: 10_000 }),
+    ).rejects.toThrow(/Counterexample: \[100\]/);
+  });
+
+  it('checks a property of a plain function in the same way, and all examples', () => {
+    const inputs: number[] = [];
+    const property = fc.property(fc.nat(), (value) => void inputs.push(value));
+    assertWithinTime(property, { budgetMs: 0, examples: [[-1], [-2]] });
+    expect(inputs.slice(0, 2)).toEqual([-1, -2]);
+    expect(inputs).toHaveLength(12);
+    const wrong = fc.property(fc.nat({ max: 1_000_000 }), (value) => value < 100);
+    expect(() => assertWithinTime(wrong, BUDGET)).toThrow(/Counterexample: \[100\]/);
   });
 
   it('goes on with other inputs until the time is over', async () => {
@@ -119,7 +131,7 @@ describe('assertWithinTime', () => {
       await sleep(1);
       inputs.add(value);
     };
-    await assertWithinTime(fc.nat({ max: 2 ** 31 - 1 }), run, BUDGET);
+    await assertWithinTime(fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), run), BUDGET);
     expect(inputs.size).toBeGreaterThan(10);
   });
 });

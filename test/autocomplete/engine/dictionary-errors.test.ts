@@ -18,6 +18,7 @@ import { StoreFailure } from '../../../src/base/errors';
 import { systemIdentities } from '../../../src/base/runtime';
 import { ANYBODY } from '../../support/autocomplete/dictionary-fixture';
 import { ManualClock, settled } from '../../support/manual-clock';
+import { assertWithinTime } from '../../support/timed-property';
 
 describe('the errors of dictionaries', () => {
   /** A port with this answer for every method. */
@@ -289,7 +290,7 @@ describe('stored records', () => {
   });
 
   test('unpacks each packed record unchanged', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(record, (packed) => {
         const { payload, ...rest } = unpackRecord(packRecord(packed));
         expect(rest).toEqual({ text: packed.text, aliases: packed.aliases, weight: packed.weight });

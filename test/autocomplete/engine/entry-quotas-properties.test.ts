@@ -4,6 +4,7 @@ import { OwnedDictionaries } from '../../../src/autocomplete/quota/usage';
 import { HoldfastError } from '../../../src/base/errors';
 import { ManualClock } from '../../support/manual-clock';
 import { fourByteEntries, ModelOwnership } from '../../support/autocomplete/model-entry-store';
+import { assertWithinTime } from '../../support/timed-property';
 
 /** Random writes of three identities on one server, one after another, against sums without a cache. */
 
@@ -79,7 +80,7 @@ class World {
 }
 
 test('a write is made if it fits by the sums in the store, and no owner ever has more than the quota', async () => {
-  await fc.assert(
+  await assertWithinTime(
     fc.asyncProperty(acts, async (given) => {
       const world = new World();
       for (const act of given) {
@@ -88,6 +89,5 @@ test('a write is made if it fits by the sums in the store, and no owner ever has
           expect(world.store.total(identity).entries).toBeLessThanOrEqual(LIMIT);
       }
     }),
-    { numRuns: 200 },
   );
 });

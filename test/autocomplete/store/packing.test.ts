@@ -26,6 +26,7 @@ import { compare } from '../../support/autocomplete/dictionary-model';
 import { connect } from '../../support/autocomplete/entries-fixture';
 import { sayNotChecked } from '../../support/not-checked';
 import { RedisProcess } from '../../support/processes/redis-process';
+import { assertWithinTime } from '../../support/timed-property';
 
 /** A script that unpacks its argument and packs it again. */
 const ECHO = script('return cmsgpack.pack(cmsgpack.unpack(ARGV[1]))');
@@ -80,13 +81,12 @@ describe('packed values', () => {
     });
 
   it('are read as they were written, by this server and by Redis', async () => {
-    await fc.assert(
+    await assertWithinTime(
       fc.asyncProperty(values, async (value) => {
         const expected = unpackedForm(value);
         expect(new PackReader(pack(value)).value()).toEqual(expected);
         expect(new PackReader(await echoed(pack(value))).value()).toEqual(expected);
       }),
-      { numRuns: 100 },
     );
   });
 

@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually';
 import { serverUrl } from '../../support/processes/redis-process';
 import { type RedisCommand, TcpProxy } from '../../support/proxy/tcp-proxy';
 import { failureOf } from '../../support/reply-kinds';
+import { assertWithinTime } from '../../support/timed-property';
 
 let fixture: RecentsFixture;
 let store: RedisRecentsStore;
@@ -246,7 +247,7 @@ const anyStep = fc.oneof(
 
 describe('lists of recents', () => {
   it('equal the model after any sequence of operations (chapter 3, 4)', async () => {
-    await fc.assert(
+    await assertWithinTime(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {
         const [list, model] = [fixture.list(), new ModelList()];
         for (const step of steps) {
@@ -261,7 +262,6 @@ describe('lists of recents', () => {
           expect(plain(await store.read(list))).toEqual(model.recents);
         }
       }),
-      { numRuns: 100 },
     );
   });
 

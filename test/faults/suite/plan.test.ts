@@ -12,6 +12,7 @@ import { FAULT_NAMES, faultOf } from './nemesis/faults';
 import { planRound, TOPOLOGIES } from './plan';
 import { StoreView } from './store-view';
 import type { SuiteStore } from './stores/store';
+import { assertWithinTime } from '../../support/timed-property';
 
 describe('plan', () => {
   const seeds = fc.integer({ min: 0, max: 2 ** 31 });
@@ -20,7 +21,7 @@ describe('plan', () => {
   test('the plan is the same for the same seed', () => {
     // The plans are compared as text, because deep comparisons of whole plans take seconds.
     const text = (seed: number) => JSON.stringify(plan(seed));
-    fc.assert(
+    assertWithinTime(
       fc.property(seeds, (seed) => {
         const first = text(seed);
         return text(seed) === first;
@@ -30,7 +31,7 @@ describe('plan', () => {
   });
 
   test('a plan orders its faults by time and has a quiet end', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(seeds, (seed) => {
         const { steps, trafficMs } = plan(seed);
         const times = steps.map(({ atMs }) => atMs);
@@ -53,7 +54,7 @@ describe('plan', () => {
   });
 
   test('a plan has the proxies and clocks that its faults need', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(seeds, fc.boolean(), (seed, canStepClocks) => {
         const { steps, withStoreProxy, withClientProxy, withClocks } = plan(seed, canStepClocks);
         const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
@@ -74,7 +75,7 @@ describe('plan', () => {
   });
 
   test('a plan sets the first limit of every semaphore again at the end, so that all waiters can be served', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(seeds, (seed) => {
         const { resources, limitMoves } = plan(seed);
         const last = new Map(limitMoves.map(({ label, limit }) => [label, limit]));

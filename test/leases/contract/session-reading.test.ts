@@ -14,7 +14,7 @@ import { CheckedOutbox, type OutboxStep } from '../../contract/sessions/outbox-m
 import { ms } from '../../support/clients/lease-client';
 import { lock, release } from '../../support/clients/session-stream';
 import { eventually } from '../../support/eventually';
-import { assertWithinTime } from '../../support/timed-property';
+import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 describe('reading a session', () => {
   /** How the server reads the messages of a session, on a manual clock. */
@@ -242,6 +242,6 @@ describe('the outbox of a session', () => {
   });
 
   test('a client gets every event in order, with bounded memory, for any sequence of events, heartbeats and pauses of the reader', async () => {
-    await assertWithinTime(steps, live);
+    await assertWithinTime(fc.asyncProperty(steps, live), { weight: HISTORIES });
   });
 });

@@ -14,6 +14,7 @@ import { answerTouch, answerWaiting, EngineFixture, UNCHANGED } from '../../supp
 import { EMPTY_SNAPSHOT, grantedAt } from '../../support/leases/fake-store';
 import { ModelWorld } from '../../support/leases/model-store';
 import { ManualClock, settled } from '../../support/manual-clock';
+import { assertWithinTime } from '../../support/timed-property';
 
 const IDENTITY = 'spiffe://example.org/alice';
 const STORED = storedRequestId(IDENTITY, ALICE);
@@ -222,17 +223,16 @@ const other = (known: Service): Service => (known === 'lock' ? 'semaphore' : 'lo
 
 describe('a lease id', () => {
   it('decodes to the values that it was encoded from, for any name', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(leaseId, (id) => {
         expect(decodeLeaseId(id.resource.service, encodeLeaseId(id))).toEqual(id);
       }),
-      { numRuns: 200 },
     );
   });
 
   it('is URL-safe ASCII of at most a kilobyte, for any name', () => {
     const longest = { service: 'lock' as const, name: '\u{10ffff}'.repeat(MAX_NAME_BYTES / 4) };
-    fc.assert(
+    assertWithinTime(
       fc.property(leaseId, (id) => {
         expect(encodeLeaseId(id)).toMatch(/^[A-Za-z0-9_-]+$/);
         const text = encodeLeaseId({ ...id, resource: longest });
@@ -243,7 +243,7 @@ describe('a lease id', () => {
   });
 
   it('is refused by the other service', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(leaseId, (id) => {
         expect(decodeLeaseId(other(id.resource.service), encodeLeaseId(id))).toBeUndefined();
       }),
@@ -251,7 +251,7 @@ describe('a lease id', () => {
   });
 
   it('has a single spelling: a padded text is refused, and a changed text never decodes to the same lease', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(leaseId, fc.nat(), fc.constantFrom(...'ABab01-_=+/ \n%.é'), (id, at, letter) => {
         const text = encodeLeaseId(id);
         const { service: of } = id.resource;
@@ -264,7 +264,6 @@ describe('a lease id', () => {
         const altered = text.slice(0, index) + letter + text.slice(index + 1);
         if (altered !== text) expect(decodeLeaseId(of, altered)).not.toEqual(id);
       }),
-      { numRuns: 200 },
     );
   });
 
@@ -284,15 +283,14 @@ describe('a lease id', () => {
       expect(decodeLeaseId('lock', text)).toBeUndefined();
       expect(decodeLeaseId('semaphore', text)).toBeUndefined();
     }
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (text) => {
         const id = decodeLeaseId('lock', text);
         // An accepted text is the exact encoding of the decoded values.
         if (id) expect(encodeLeaseId(id)).toBe(text);
       }),
-      { numRuns: 1000 },
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.uint8Array({ minLength: 30, maxLength: 80 }), (bytes) => {
         const text = Buffer.from(bytes).toString('base64url');
         const id = decodeLeaseId('lock', text);
@@ -302,7 +300,6 @@ describe('a lease id', () => {
             false,
           );
       }),
-      { numRuns: 1000 },
     );
   });
 

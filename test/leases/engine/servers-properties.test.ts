@@ -12,7 +12,7 @@ import {
 } from '../../support/leases/engine-fixture';
 import { type CommandOutcome, type ModelStore, ModelWorld } from '../../support/leases/model-store';
 import { ManualClock } from '../../support/manual-clock';
-import { assertWithinTime } from '../../support/timed-property';
+import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -206,47 +206,50 @@ describe('two servers', () => {
     const replyTimes = fc.infiniteStream(fc.constantFrom(undefined, undefined, 0, 8, 40));
     const history = fc.array(action, { minLength: 1, maxLength: 25 });
     await assertWithinTime(
-      fc.tuple(history, outcomes, fc.constantFrom(0, 4), fc.boolean(), replyTimes),
-      async ([actions, outcome, latencyMs, hints, replyTime]) => {
-        clock = new ManualClock(1_000_000);
-        world = new ModelWorld(clock);
-        Object.assign(world, { latencyMs, hints, outcomeOf: () => outcome.next().value });
-        world.replyMsOf = () => replyTime.next().value;
-        const engines = ['s1', 's2'].map(
-          (server) => new EngineFixture(clock, world.store(server), {}, server),
-        );
-        const calls: Pending<unknown>[] = [];
-        const request = (n: number): Partial<AcquireRequest> => ({
-          requestId: id(n),
-          ttlMs: 3000,
-          waitTimeoutMs: 4000,
-        });
-        for (const drawn of actions) {
-          const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
-          const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
-          if (drawn.kind === 'acquire') calls.push(engine.acquire(request(drawn.n)));
-          else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
-          else if (drawn.kind === 'cancel') call?.call.cancel();
-          else if (drawn.kind === 'release') await releaseIfHeld(engine, call);
-          else if (drawn.kind === 'revoke') revokeFirst(engine, drawn.n % 2 === 0);
-          await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
-          expectExclusion(calls);
-        }
-        Object.assign(world, { outcomeOf: () => 'answered', replyMsOf: () => undefined, latencyMs: 0 });
-        for (const { call } of calls) call.cancel();
-        await clock.advance(20_000);
-        for (const engine of engines) {
-          await engine.store.touch(HELLO, []);
-          engine.expectRest(true);
-        }
-        // All leases expire in the first step. The next two steps remove the waiters. Right after a stall no waiter
-        // counts as dead.
-        for (const ms of [100_000, 2500, 2500]) {
-          await clock.advance(ms);
-          await engines[0]?.store.touch(HELLO, []);
-        }
-        expect(world.model(HELLO).requests).toEqual([]);
-      },
+      fc.asyncProperty(
+        fc.tuple(history, outcomes, fc.constantFrom(0, 4), fc.boolean(), replyTimes),
+        async ([actions, outcome, latencyMs, hints, replyTime]) => {
+          clock = new ManualClock(1_000_000);
+          world = new ModelWorld(clock);
+          Object.assign(world, { latencyMs, hints, outcomeOf: () => outcome.next().value });
+          world.replyMsOf = () => replyTime.next().value;
+          const engines = ['s1', 's2'].map(
+            (server) => new EngineFixture(clock, world.store(server), {}, server),
+          );
+          const calls: Pending<unknown>[] = [];
+          const request = (n: number): Partial<AcquireRequest> => ({
+            requestId: id(n),
+            ttlMs: 3000,
+            waitTimeoutMs: 4000,
+          });
+          for (const drawn of actions) {
+            const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
+            const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
+            if (drawn.kind === 'acquire') calls.push(engine.acquire(request(drawn.n)));
+            else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
+            else if (drawn.kind === 'cancel') call?.call.cancel();
+            else if (drawn.kind === 'release') await releaseIfHeld(engine, call);
+            else if (drawn.kind === 'revoke') revokeFirst(engine, drawn.n % 2 === 0);
+            await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
+            expectExclusion(calls);
+          }
+          Object.assign(world, { outcomeOf: () => 'answered', replyMsOf: () => undefined, latencyMs: 0 });
+          for (const { call } of calls) call.cancel();
+          await clock.advance(20_000);
+          for (const engine of engines) {
+            await engine.store.touch(HELLO, []);
+            engine.expectRest(true);
+          }
+          // All leases expire in the first step. The next two steps remove the waiters. Right after a stall no waiter
+          // counts as dead.
+          for (const ms of [100_000, 2500, 2500]) {
+            await clock.advance(ms);
+            await engines[0]?.store.touch(HELLO, []);
+          }
+          expect(world.model(HELLO).requests).toEqual([]);
+        },
+      ),
+      { weight: HISTORIES },
     );
   });
 
@@ -437,21 +440,24 @@ describe('semaphores of two servers', () => {
 
   it('two servers neither over-issue nor leak permits while the limit changes, the semaphore is deleted and replies get lost', async () => {
     await assertWithinTime(
-      fc.tuple(
-        fc.array(anAction, { minLength: 1, maxLength: 25 }),
-        outcomes,
-        fc.constantFrom(0, 4),
-        fc.boolean(),
-        fc.boolean(),
+      fc.asyncProperty(
+        fc.tuple(
+          fc.array(anAction, { minLength: 1, maxLength: 25 }),
+          outcomes,
+          fc.constantFrom(0, 4),
+          fc.boolean(),
+          fc.boolean(),
+        ),
+        async ([actions, outcome, latencyMs, hints, isLossy]) => {
+          const scenario = new Scenario(isLossy);
+          await scenario.setLimit(MAX_LIMIT);
+          Object.assign(scenario.world, { latencyMs, hints });
+          if (isLossy) Object.assign(scenario.world, { outcomeOf: () => outcome.next().value });
+          for (const action of actions) await scenario.take(action);
+          await scenario.expectRest();
+        },
       ),
-      async ([actions, outcome, latencyMs, hints, isLossy]) => {
-        const scenario = new Scenario(isLossy);
-        await scenario.setLimit(MAX_LIMIT);
-        Object.assign(scenario.world, { latencyMs, hints });
-        if (isLossy) Object.assign(scenario.world, { outcomeOf: () => outcome.next().value });
-        for (const action of actions) await scenario.take(action);
-        await scenario.expectRest();
-      },
+      { weight: HISTORIES },
     );
   });
 });

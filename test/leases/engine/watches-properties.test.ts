@@ -6,7 +6,7 @@ import { acquireRequest, FakeCall, type RecordedViews } from '../../support/fake
 import { believedLeases, EngineFixture, leaseOf, type Pending } from '../../support/leases/engine-fixture';
 import { type CommandOutcome, type ModelStore, ModelWorld } from '../../support/leases/model-store';
 import { ManualClock, settled } from '../../support/manual-clock';
-import { assertWithinTime } from '../../support/timed-property';
+import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 const HELLO = { service: 'semaphore', name: 'hello' } as const;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -114,69 +114,74 @@ describe('watches of two servers', () => {
 
   it('show the state of the store at rest, and no state twice in a row, after random calls, failures and lost hints', async () => {
     await assertWithinTime(
-      fc.tuple(
-        fc.array(action, { maxLength: 40, size: 'max' }),
-        fc.infiniteStream(outcome),
-        fc.constantFrom(0, 4),
-        fc.boolean(),
-      ),
-      async ([actions, outcomes, latencyMs, hints]) => {
-        start();
-        Object.assign(world, { latencyMs, hints, outcomeOf: () => outcomes.next().value });
-        const engines = [s1, s2];
-        const calls: Pending<Lease>[] = [];
-        const watches: Watch[] = [];
-        for (const drawn of actions) {
-          const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
-          const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
-          switch (drawn.kind) {
-            case 'acquire':
-              calls.push(
-                engine.acquire(
-                  { requestId: id(calls.length), permitCount: drawn.permits, initialLimit: 4, ttlMs: 3000 },
-                  {},
-                  'semaphore',
-                ),
-              );
-              break;
-            case 'release':
-              if (call?.result) {
-                engine.permits.release(call.call, 'semaphore', call.result.leaseId).catch(() => undefined);
+      fc.asyncProperty(
+        fc.tuple(
+          fc.array(action, { maxLength: 40, size: 'max' }),
+          fc.infiniteStream(outcome),
+          fc.constantFrom(0, 4),
+          fc.boolean(),
+        ),
+        async ([actions, outcomes, latencyMs, hints]) => {
+          start();
+          Object.assign(world, { latencyMs, hints, outcomeOf: () => outcomes.next().value });
+          const engines = [s1, s2];
+          const calls: Pending<Lease>[] = [];
+          const watches: Watch[] = [];
+          for (const drawn of actions) {
+            const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
+            const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
+            switch (drawn.kind) {
+              case 'acquire':
+                calls.push(
+                  engine.acquire(
+                    { requestId: id(calls.length), permitCount: drawn.permits, initialLimit: 4, ttlMs: 3000 },
+                    {},
+                    'semaphore',
+                  ),
+                );
+                break;
+              case 'release':
+                if (call?.result) {
+                  engine.permits.release(call.call, 'semaphore', call.result.leaseId).catch(() => undefined);
+                }
+                break;
+              case 'cancel':
+                call?.call.cancel();
+                break;
+              case 'limit': {
+                const setting = { limit: drawn.limit, expectedLimit: undefined };
+                engine.permits.setLimit('hello', setting).catch(() => undefined);
+                break;
               }
-              break;
-            case 'cancel':
-              call?.call.cancel();
-              break;
-            case 'limit': {
-              const setting = { limit: drawn.limit, expectedLimit: undefined };
-              engine.permits.setLimit('hello', setting).catch(() => undefined);
-              break;
+              case 'delete':
+                engine.permits.remove('hello', { force: true }).catch(() => undefined);
+                break;
+              case 'watch':
+                watches.push(engine.watch('hello', 'semaphore'));
+                break;
+              case 'unwatch':
+                watches[drawn.n % Math.max(1, watches.length)]?.call.cancel();
+                break;
+              case 'pass':
             }
-            case 'delete':
-              engine.permits.remove('hello', { force: true }).catch(() => undefined);
-              break;
-            case 'watch':
-              watches.push(engine.watch('hello', 'semaphore'));
-              break;
-            case 'unwatch':
-              watches[drawn.n % Math.max(1, watches.length)]?.call.cancel();
-              break;
-            case 'pass':
+            await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
           }
-          await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
-        }
-        Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
-        for (const { call } of calls) call.cancel();
-        await clock.advance(30_000);
-        expectRest(watches, world.view(HELLO));
-        for (const { sink } of watches) {
-          const twice = sink.views.filter((view, at) => at > 0 && showSame(sink.views[at - 1] ?? view, view));
-          expect(twice).toEqual([]);
-        }
-        for (const { call } of watches) call.cancel();
-        await clock.advance(5000);
-        for (const engine of engines) engine.expectRest(true);
-      },
+          Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
+          for (const { call } of calls) call.cancel();
+          await clock.advance(30_000);
+          expectRest(watches, world.view(HELLO));
+          for (const { sink } of watches) {
+            const twice = sink.views.filter(
+              (view, at) => at > 0 && showSame(sink.views[at - 1] ?? view, view),
+            );
+            expect(twice).toEqual([]);
+          }
+          for (const { call } of watches) call.cancel();
+          await clock.advance(5000);
+          for (const engine of engines) engine.expectRest(true);
+        },
+      ),
+      { weight: HISTORIES },
     );
   }, 60_000);
 });
@@ -318,13 +323,16 @@ describe('with a ttl that is shorter than the replies of the store', () => {
 
   it('a request gets REQUEST_FINISHED only if it is repeated, and then each time, and no request gets two tokens', async () => {
     await assertWithinTime(
-      fc.tuple(fc.array(action, { minLength: 3, maxLength: 30 }), outcomes, latencies),
-      async ([actions, outcome, latency]) => {
-        const history = new History(outcome, latency);
-        for (const drawn of actions) await history.act(drawn);
-        await history.pass(4000);
-        await history.finish();
-      },
+      fc.asyncProperty(
+        fc.tuple(fc.array(action, { minLength: 3, maxLength: 30 }), outcomes, latencies),
+        async ([actions, outcome, latency]) => {
+          const history = new History(outcome, latency);
+          for (const drawn of actions) await history.act(drawn);
+          await history.pass(4000);
+          await history.finish();
+        },
+      ),
+      { weight: HISTORIES },
     );
   });
 
@@ -378,7 +386,7 @@ describe('the pages of a list over a model of the store', () => {
   }
 
   it('have each name in use once, and in the order of waiter counts the names with the most waiters first', async () => {
-    await fc.assert(
+    await assertWithinTime(
       fc.asyncProperty(
         names,
         fc.integer({ min: 1, max: 7 }),
@@ -407,7 +415,6 @@ describe('the pages of a list over a model of the store', () => {
           expect(counts).toEqual(expected.slice(0, pageSize));
         },
       ),
-      { numRuns: 100 },
     );
   });
 });

@@ -4,7 +4,7 @@ import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { Requester } from '../../support/leases/lease-requester';
 import { GHOST_ID, PARTS } from '../../support/leases/lease-stored';
 import { is } from '../../support/reply-kinds';
-import { assertWithinTime } from '../../support/timed-property';
+import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 let fixture: LeaseFixture;
 beforeAll(async () => {
@@ -324,23 +324,26 @@ describe.each([
   }
 
   it('no script fails, no grant exceeds the limit, all permits can be had at rest, and every key expires', async () => {
-    await assertWithinTime(fc.array(step, { minLength: 5, maxLength: 50, size: 'max' }), async (steps) => {
-      const semaphore = fixture.resource('semaphore');
-      is('set', await fixture.setLimit(semaphore, LIMIT));
-      const requesters = await Promise.all(
-        Array.from({ length: REQUESTERS }, (_, i) =>
-          fixture.request(i % 2 ? 's1' : 's2', semaphore, { permits: (i % 3) + 1, initialLimit: LIMIT }),
-        ),
-      );
-      for (const step of steps) {
-        await carryOut(semaphore, requesters, step);
-        expect(await permitsOut(semaphore)).toBeLessThanOrEqual(LIMIT);
-      }
-      await comesToRest(semaphore);
-      for (const part of PARTS) {
-        const ttl = Number(await fixture.redis.command('PTTL', fixture.key(semaphore, part)));
-        expect([part, ttl]).not.toEqual([part, -1]);
-      }
-    });
+    await assertWithinTime(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 50, size: 'max' }), async (steps) => {
+        const semaphore = fixture.resource('semaphore');
+        is('set', await fixture.setLimit(semaphore, LIMIT));
+        const requesters = await Promise.all(
+          Array.from({ length: REQUESTERS }, (_, i) =>
+            fixture.request(i % 2 ? 's1' : 's2', semaphore, { permits: (i % 3) + 1, initialLimit: LIMIT }),
+          ),
+        );
+        for (const step of steps) {
+          await carryOut(semaphore, requesters, step);
+          expect(await permitsOut(semaphore)).toBeLessThanOrEqual(LIMIT);
+        }
+        await comesToRest(semaphore);
+        for (const part of PARTS) {
+          const ttl = Number(await fixture.redis.command('PTTL', fixture.key(semaphore, part)));
+          expect([part, ttl]).not.toEqual([part, -1]);
+        }
+      }),
+      { weight: HISTORIES },
+    );
   }, 100_000);
 });

@@ -10,7 +10,7 @@ import type { TestServer } from '../../support/leases/lease-server';
 import type { Stored } from '../../support/leases/lease-stored';
 import { allListed, sortedNames } from '../../support/leases/lease-views';
 import { is } from '../../support/reply-kinds';
-import { assertWithinTime } from '../../support/timed-property';
+import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 const STEPS = 60;
 const SEMAPHORE_LIMIT = 5;
@@ -69,11 +69,14 @@ describe.each(heads)(
     }
 
     it('give the same answers, and the store keeps its invariants and leaves no data', async () => {
-      await assertWithinTime(fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }), async (steps) => {
-        const world = await newWorld();
-        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
-        for (const arena of world.arenas) await comesToRest(arena);
-      });
+      await assertWithinTime(
+        fc.asyncProperty(fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }), async (steps) => {
+          const world = await newWorld();
+          await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+          for (const arena of world.arenas) await comesToRest(arena);
+        }),
+        { weight: HISTORIES },
+      );
     }, 100_000);
   },
 );
@@ -155,40 +158,43 @@ describe('racing commands', () => {
   it.each(['lock', 'semaphore'] as const)(
     'keep the invariants of a %s, and leave it free after all requests have ended (chapter 25)',
     async (service) => {
-      await assertWithinTime(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {
-        const resource = on.resource(service);
-        const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
-        const secrets = calls.map(({ secret }) => secret);
-        let stored = await on.stored(resource);
-        for (const actions of rounds) {
-          await Promise.all(
-            actions.map(({ request, verb, isRetry }) => {
-              const known = calls[request] as Requester;
-              const isAcquire = verb === 'try' || verb === 'queue';
-              // A retry after a lost reply goes to the other server.
-              if (isRetry && isAcquire) calls[request] = newRequest(resource, request, known.requestId);
-              return perform(calls[request] as Requester, verb, secrets[request] as string);
-            }),
+      await assertWithinTime(
+        fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {
+          const resource = on.resource(service);
+          const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
+          const secrets = calls.map(({ secret }) => secret);
+          let stored = await on.stored(resource);
+          for (const actions of rounds) {
+            await Promise.all(
+              actions.map(({ request, verb, isRetry }) => {
+                const known = calls[request] as Requester;
+                const isAcquire = verb === 'try' || verb === 'queue';
+                // A retry after a lost reply goes to the other server.
+                if (isRetry && isAcquire) calls[request] = newRequest(resource, request, known.requestId);
+                return perform(calls[request] as Requester, verb, secrets[request] as string);
+              }),
+            );
+            const before = stored;
+            stored = await on.stored(resource);
+            for (const [index, call] of calls.entries())
+              secrets[index] = stored.records[call.requestId]?.secret ?? call.secret;
+            expect(brokenInvariants(stored)).toEqual([]);
+            expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
+          }
+          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+          for (const call of calls) await call.giveBack();
+          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+          const [offered] = (await on.stored(resource)).sets.offers;
+          expect(offered).toBeUndefined();
+          const all = new Requester(
+            serverOf(0),
+            resource,
+            service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
           );
-          const before = stored;
-          stored = await on.stored(resource);
-          for (const [index, call] of calls.entries())
-            secrets[index] = stored.records[call.requestId]?.secret ?? call.secret;
-          expect(brokenInvariants(stored)).toEqual([]);
-          expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
-        }
-        for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
-        for (const call of calls) await call.giveBack();
-        for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
-        const [offered] = (await on.stored(resource)).sets.offers;
-        expect(offered).toBeUndefined();
-        const all = new Requester(
-          serverOf(0),
-          resource,
-          service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
-        );
-        is('granted', await all.try());
-      });
+          is('granted', await all.try());
+        }),
+        { weight: HISTORIES },
+      );
     },
   );
 });
@@ -239,25 +245,30 @@ describe('a list after random commands of two servers', () => {
 
   it('has exactly the names that are in use in a simple model', async () => {
     await assertWithinTime(
-      fc.tuple(names, fc.commands(randomSteps, { maxCommands: 40, size: 'max' })),
-      async ([[first, second], steps]) => {
-        const own = [await newArena('lock', first as string), await newArena('semaphore', second as string)];
-        const world = { fixture: on, servers, arenas: own, log: [] };
-        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
-        for (const arena of own) {
-          await comesToRest(arena);
-          const { service, name } = arena.resource;
-          const views = await allListed((servers[1] as TestServer).store, service, { namePrefix: name });
-          expect(sortedNames(views)).toEqual(isInUse(arena) ? [name] : []);
-          expect(arena.stored).toEqual({
-            ...(await on.stored(arena.resource)),
-            numbers: arena.stored.numbers,
-          });
-        }
-        arenas.push(...own);
-      },
+      fc.asyncProperty(
+        fc.tuple(names, fc.commands(randomSteps, { maxCommands: 40, size: 'max' })),
+        async ([[first, second], steps]) => {
+          const own = [
+            await newArena('lock', first as string),
+            await newArena('semaphore', second as string),
+          ];
+          const world = { fixture: on, servers, arenas: own, log: [] };
+          await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+          for (const arena of own) {
+            await comesToRest(arena);
+            const { service, name } = arena.resource;
+            const views = await allListed((servers[1] as TestServer).store, service, { namePrefix: name });
+            expect(sortedNames(views)).toEqual(isInUse(arena) ? [name] : []);
+            expect(arena.stored).toEqual({
+              ...(await on.stored(arena.resource)),
+              numbers: arena.stored.numbers,
+            });
+          }
+          arenas.push(...own);
+        },
+      ),
       // Each history reads the names of all buckets twice.
-      { share: 1 / 2 },
+      { weight: HISTORIES / 2 },
     );
     for (const service of ['lock', 'semaphore'] as const) {
       const views = await allListed((servers[0] as TestServer).store, service, { pageSize: 3 });
@@ -280,10 +291,13 @@ describe('after random commands of two servers with watches', () => {
   }
 
   it('each change that a watch shows is told, and the answers are the same as without watches', async () => {
-    await assertWithinTime(fc.commands(randomSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
-      const arenas = [await newArena('lock'), await newArena('semaphore')];
-      const world = { fixture: on, servers, arenas, log: [], checksWatches: true };
-      await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
-    });
+    await assertWithinTime(
+      fc.asyncProperty(fc.commands(randomSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
+        const arenas = [await newArena('lock'), await newArena('semaphore')];
+        const world = { fixture: on, servers, arenas, log: [], checksWatches: true };
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+      }),
+      { weight: HISTORIES },
+    );
   }, 100_000);
 });

@@ -10,7 +10,7 @@ import { LeaseModel } from '../../support/leases/lease-model';
 import type { Requester } from '../../support/leases/lease-requester';
 import { PREFIX } from '../../support/leases/lease-server';
 import { is } from '../../support/reply-kinds';
-import { assertWithinTime } from '../../support/timed-property';
+import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 const KEYS_OF = (bucket: number) => `${PREFIX}:{${bucket}}:*`;
 
@@ -158,38 +158,41 @@ describe.each(heads)('a common renewal, after random commands of two servers%s',
       guesses: fc.nat(34),
       age: fc.constantFrom(0, 0, 0, 1),
     };
-    await assertWithinTime(fc.record(drawn), async ({ before, newCount, after, passedMs, ...choice }) => {
-      const world = await newWorld();
-      const setup = () => ({ model: {}, real: world });
-      await fc.asyncModelRun(setup, before);
-      await arrive(world, newCount);
-      await fc.asyncModelRun(setup, after);
-      for (const { resource } of world.arenas) await on.pass(resource, passedMs);
-      const [first, last] = [await heldBeside(world), await heldBeside(world)];
-      const leases = [first.toRenew(), ...leasesIn(world, choice), last.toRenew()];
-      const { store } = await on.server('s1');
-      const copy = await BucketCopy.of(on, first.resource.name);
+    await assertWithinTime(
+      fc.asyncProperty(fc.record(drawn), async ({ before, newCount, after, passedMs, ...choice }) => {
+        const world = await newWorld();
+        const setup = () => ({ model: {}, real: world });
+        await fc.asyncModelRun(setup, before);
+        await arrive(world, newCount);
+        await fc.asyncModelRun(setup, after);
+        for (const { resource } of world.arenas) await on.pass(resource, passedMs);
+        const [first, last] = [await heldBeside(world), await heldBeside(world)];
+        const leases = [first.toRenew(), ...leasesIn(world, choice), last.toRenew()];
+        const { store } = await on.server('s1');
+        const copy = await BucketCopy.of(on, first.resource.name);
 
-      const replies = await store.renewMany(leases, {});
-      const afterCommon = await copy.read();
-      expect(replies[0]).toBeDefined();
-      expect(replies.at(-1)).toBeDefined();
-      const both: unknown[] = [];
-      for (const [n, reply] of replies.entries())
-        both.push(reply ? endOf(reply) : answered(await renewAlone(leases[n] as LeaseToRenew)));
-      const afterBoth = await copy.read();
+        const replies = await store.renewMany(leases, {});
+        const afterCommon = await copy.read();
+        expect(replies[0]).toBeDefined();
+        expect(replies.at(-1)).toBeDefined();
+        const both: unknown[] = [];
+        for (const [n, reply] of replies.entries())
+          both.push(reply ? endOf(reply) : answered(await renewAlone(leases[n] as LeaseToRenew)));
+        const afterBoth = await copy.read();
 
-      await copy.restore();
-      for (const [n, lease] of leases.entries()) if (replies[n]) is('granted', await renewAlone(lease));
-      expect(await copy.read()).toEqual(afterCommon);
+        await copy.restore();
+        for (const [n, lease] of leases.entries()) if (replies[n]) is('granted', await renewAlone(lease));
+        expect(await copy.read()).toEqual(afterCommon);
 
-      await copy.restore();
-      const single: unknown[] = [];
-      for (const lease of leases) single.push(answered(await renewAlone(lease)));
-      expect(both).toEqual(single);
-      expect(await copy.read()).toEqual(afterBoth);
-      for (const { resource } of world.arenas)
-        expect(brokenInvariants(await on.stored(resource))).toEqual([]);
-    });
+        await copy.restore();
+        const single: unknown[] = [];
+        for (const lease of leases) single.push(answered(await renewAlone(lease)));
+        expect(both).toEqual(single);
+        expect(await copy.read()).toEqual(afterBoth);
+        for (const { resource } of world.arenas)
+          expect(brokenInvariants(await on.stored(resource))).toEqual([]);
+      }),
+      { weight: HISTORIES },
+    );
   }, 100_000);
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import type { Autocomplete } from '../../../src/autocomplete/autocomplete';
 import type { ImportSession, ListedEntry, Profile, Recent } from '../../../src/autocomplete/suggestion';
 import { HoldfastError } from '../../../src/base/errors';
@@ -6,15 +5,13 @@ import {
   allListed,
   allPages,
   asExpected,
-  DictionaryFixture,
-  type DictionaryServerOptions,
+  type DictionaryFixture,
   type EngineOfPage,
   NOW,
   storedOf,
 } from './dictionary-fixture';
 import { DictionaryModel } from './dictionary-model';
-import { assertWithinTime } from '../timed-property';
-import { type Askers, type Deed, profileOf, scripts, type Step, stepOf } from './dictionary-texts';
+import type { Askers, Deed, Step } from './dictionary-texts';
 
 type ModelImport = ReturnType<DictionaryModel['startImport']>;
 type ListDeed = Extract<Deed, { do: 'list' }>;
@@ -24,7 +21,7 @@ const EVERYTHING = { from: '', to: '', pageSize: 500, pageToken: '', asked: NOW 
 const RECENTS_CAPACITY = 4;
 
 /** A dictionary at two servers and its model, which perform the same steps. */
-class DictionaryHistory {
+export class DictionaryHistory {
   private readonly model: DictionaryModel;
   private readonly imports = new Map<number, { session: ImportSession; model: ModelImport }>();
   private recents: Recent[] = [];
@@ -185,46 +182,4 @@ async function outcome(work: Promise<unknown>): Promise<string> {
     if (!(error instanceof HoldfastError)) throw error;
     return error.reason === 'IMPORT_CONFLICT' ? 'lost' : error.reason;
   }
-}
-
-const STEPS = 40;
-/** Nearly every write makes a layer or a merge, and another thread builds nearly every layer. */
-const TINY_LAYERS: DictionaryServerOptions = { layerLimits: { firstLayerBytes: 1, mostBytesHere: 40 } };
-
-/** One of twenty variants: the writing systems, each with two sizes of layers. */
-const SHARE = 1 / 4;
-
-/** Compares a dictionary at two servers with a simple model over random histories. */
-export function testRandomHistories(): void {
-  describe.each([
-    ['layers of the usual size', {}],
-    ['tiny layers', TINY_LAYERS],
-  ])('a dictionary with %s after random steps of two servers', (_what, options) => {
-    let fixture: DictionaryFixture;
-    beforeAll(async () => {
-      fixture = await DictionaryFixture.open(options);
-    });
-    afterAll(() => fixture?.close());
-
-    it.each(scripts)(
-      'gives the same answers as the model and is consistent, with texts in %s',
-      async (script) => {
-        const steps = fc.array(stepOf(script), { minLength: 1, maxLength: STEPS, size: 'max' });
-        const histories = fc.tuple(profileOf, steps);
-        await assertWithinTime(
-          histories,
-          async ([profile, history]) => {
-            const world = await DictionaryHistory.begin(fixture, profile);
-            for (const step of history) await world.step(step);
-            await world.end();
-          },
-          { share: SHARE },
-        );
-      },
-    );
-
-    it('has no defect outside of calls', () => {
-      expect(fixture.defects).toEqual([]);
-    });
-  });
 }

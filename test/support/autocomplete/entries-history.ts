@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import type { RedisEntryStore } from '../../../src/autocomplete/redis/redis-entry-store';
 import { StoreFailure } from '../../../src/base/errors';
 import { script, type Script } from '../../../src/redis/commands';
-import { EntriesFixture, loadedContent, PROFILE, storedMany, storeOf } from './entries-fixture';
+import type { EntriesFixture } from './entries-fixture';
+import { loadedContent, PROFILE, storedMany, storeOf } from './entries-fixture';
 import { EntriesModel } from './entries-model';
 import { type Fault, Stopped, UnreliableCommands } from '../redis-commands';
-import { assertWithinTime } from '../timed-property';
 
 const sizes = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 5 }) },
@@ -61,11 +61,14 @@ const faults: fc.Arbitrary<Fault> = fc.oneof(
   },
 );
 
-const stepsOf = fc.array(fc.record({ server: fc.integer({ min: 0, max: 1 }), deed: deeds, fault: faults }), {
-  minLength: 5,
-  maxLength: 25,
-  size: 'max',
-});
+export const stepsOf = fc.array(
+  fc.record({ server: fc.integer({ min: 0, max: 1 }), deed: deeds, fault: faults }),
+  {
+    minLength: 5,
+    maxLength: 25,
+    size: 'max',
+  },
+);
 
 /** The script with a feed of at most 20 kB. */
 const smallFeed = ({ text, isTimed }: Script): Script =>
@@ -85,7 +88,7 @@ interface Repetition {
 }
 
 /** A dictionary of two servers and its model, which carry out the same steps. */
-class EntriesHistory {
+export class EntriesHistory {
   private model = new EntriesModel();
   private importsStarted = 0;
   /** The open imports by slot, with the server that carries them out. */
@@ -286,26 +289,3 @@ function isUnknown(error: unknown): boolean {
 const MOST_AGE_MS = 20_000;
 /** The entries of one chunk (writes.ts). */
 const CHUNK = 100;
-
-/** Compares the store of entries with a simple model over random histories of two servers with faults. */
-export function describeEntriesProperties(): void {
-  describe('a dictionary of entries after random steps of two servers with faults', () => {
-    let fixture: EntriesFixture;
-    beforeAll(async () => {
-      fixture = await EntriesFixture.open();
-    });
-    afterAll(() => fixture?.close());
-
-    it.each([
-      ['the usual feed', false],
-      ['a feed of 20 kB, so that writers let imports follow', true],
-    ])('equals the model, leaves no key, and has exact counts, with %s', async (_, hasSmallFeed) => {
-      await assertWithinTime(stepsOf, async (steps) => {
-        const history = new EntriesHistory(fixture, fixture.name(), hasSmallFeed);
-        await fixture.store.create(history.name, PROFILE);
-        for (const step of steps) await history.step(step);
-        await history.end();
-      });
-    });
-  });
-}

@@ -25,6 +25,7 @@ import {
   someEntries,
   type TestEntry,
 } from '../../../support/autocomplete/index-view';
+import { assertWithinTime } from '../../../support/timed-property';
 
 describe('the collection of entries', () => {
   const utf8 = (text: string): Buffer => Buffer.from(text);
@@ -102,7 +103,7 @@ describe('the collection of entries', () => {
         fc.record({ call: fc.constant('delete'), id }),
         fc.record({ call: fc.constant('select'), id, count: fc.nat(9) }),
       );
-      fc.assert(
+      assertWithinTime(
         fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
           const collector = new EntryCollector('kept');
           const model = new Map<string, { text: string; count: number }>();
@@ -175,11 +176,10 @@ describe('the collection of entries', () => {
     test('gives the same form as fold, for texts of all scripts', () => {
       const writer = new FormWriter(accents);
       const text = fc.oneof(scriptText, anyText, fc.string({ unit: 'grapheme' }));
-      fc.assert(
+      assertWithinTime(
         fc.property(text, (one) => {
           expect(folded(writer, one)).toBe(fold(one, accents));
         }),
-        { numRuns: 3000 },
       );
     });
 
@@ -219,7 +219,7 @@ describe('packed entries', () => {
   const record = fc.uint8Array({ maxLength: 2000 });
 
   test('reads the id and the record of each packed entry', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(fc.tuple(id, record), { maxLength: 5 }), (packed) => {
         const size = packed.reduce((sum, [oneId, one]) => sum + packedSize(oneId.length, one.length), 0);
         const entries = new Uint8Array(size);
@@ -241,7 +241,7 @@ describe('packed entries', () => {
 
   test('orders ids by their bytes', () => {
     const short = fc.uint8Array({ maxLength: 3, max: 3 });
-    fc.assert(
+    assertWithinTime(
       fc.property(short, short, (a, b) => {
         const [packedA, packedB] = [a, b].map((one) => {
           const packed = new Uint8Array(packedSize(one.length, 0));
@@ -255,7 +255,7 @@ describe('packed entries', () => {
 
   test('orders forms by their bytes, also beyond the basic plane', () => {
     const form = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\uffee', '😀'), maxLength: 4 });
-    fc.assert(
+    assertWithinTime(
       fc.property(form, form, (a, b) => {
         const order = Math.sign(compareForms(Buffer.from(`x${a}\0`), 1, Buffer.from(`${b}\0`), 0));
         expect(order).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -264,7 +264,7 @@ describe('packed entries', () => {
   });
 
   test('orders the entries of two layers as one layer of all entries does', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(someEntries(6), someEntries(6), (a, b) => {
         const others = b.filter((entry) => !a.some((one) => one.id === entry.id));
         const [tableA, tableB] = [layerOf(a), layerOf(others)];
@@ -353,7 +353,7 @@ const ranks = fc.array(fc.oneof(fc.nat(20), fc.nat(200_000), fc.constantFrom(32_
 
 describe('a dead set', () => {
   it('contains the added ranks and no others, and counts each rank once', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(ranks, { maxLength: 5 }), ranks, (additions, others) => {
         const dead = additions.reduce(withDead, NONE_DEAD);
         const expected = new Set(additions.flat());

@@ -25,6 +25,7 @@ import {
   someEntries,
   type TestEntry,
 } from '../../../support/autocomplete/index-view';
+import { assertWithinTime } from '../../../support/timed-property';
 
 describe('the build of a layer', () => {
   const utf8 = (text: string): Buffer => Buffer.from(text);
@@ -140,14 +141,11 @@ describe('the build of a layer', () => {
     Array.from({ length: count }, (_, n) => ({ id: `id-${n}`, text: text(n), weight: n % 7 }));
 
   test('builds the index that layer.ts describes, for any entries', () => {
-    fc.assert(
-      fc.property(someEntries(12), (entries) => expectIndex(indexOf(entries), entries)),
-      { numRuns: 300 },
-    );
+    assertWithinTime(fc.property(someEntries(12), (entries) => expectIndex(indexOf(entries), entries)));
   });
 
   test('builds the table that layer.ts describes, for any entries', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(someEntries(12), (entries) => {
         expectTable(buildTable(collect(entries)), entries);
         expectTable(layerOf(entries, Infinity), entries);
@@ -246,7 +244,7 @@ describe('the update of a table', () => {
   test('gives the table that a build of all entries gives', () => {
     // The numbers choose entries of both lists, so some changed and some deleted ids are known.
     const choices = fc.array(fc.nat(20), { maxLength: 6 });
-    fc.assert(
+    assertWithinTime(
       fc.property(someEntries(12), someEntries(4), choices, choices, (entries, added, replaced, deleted) => {
         const changed = new Map(added.map((entry) => [entry.id, entry]));
         for (const choice of replaced) {
@@ -268,7 +266,6 @@ describe('the update of a table', () => {
           expect(rankOfId(updated, entryIdBytesAt(updated, rank))).toBe(rank);
         }
       }),
-      { numRuns: 200 },
     );
   });
 

@@ -12,6 +12,7 @@ import { FIXED_DEPTH, PrefixSort } from '../../../../src/autocomplete/index/sort
 import { sortForms, sortGroups, sortSuffixes } from '../../../../src/autocomplete/index/sort/suffix-sort';
 import { Work, WorkMeter } from '../../../../src/autocomplete/index/work';
 import { indexOf, layerOf, someEntries } from '../../../support/autocomplete/index-view';
+import { assertWithinTime } from '../../../support/timed-property';
 
 describe('the lowest entries', () => {
   describe('LowestPositions', () => {
@@ -23,7 +24,7 @@ describe('the lowest entries', () => {
           maxLength: 60,
         },
       );
-      fc.assert(
+      assertWithinTime(
         fc.property(texts, fc.array(fc.tuple(fc.nat(400), fc.nat(400)), { maxLength: 3 }), (all, bounds) => {
           const index = indexOf(all.map((text, number) => ({ id: `${number}`, text })));
           const lists = [index.beginnings, index.otherStarts, index.wordStarts];
@@ -44,7 +45,7 @@ describe('the lowest entries', () => {
 
   describe('LowestRanks', () => {
     it('keeps the lowest ranks in order', () => {
-      fc.assert(
+      assertWithinTime(
         fc.property(fc.uniqueArray(fc.nat(100)), fc.integer({ min: 1, max: 8 }), (ranks, limit) => {
           const lowest = new LowestRanks(limit);
           for (const rank of ranks) {
@@ -104,7 +105,7 @@ describe('the lowest entries', () => {
   });
 
   it('endOfEqualForms finds the end of a run of equal forms of any length', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(fc.nat(20), { minLength: 1, maxLength: 5 }), fc.nat(100), (counts, limit) => {
         const texts = counts.flatMap((count, letter) =>
           Array<string>(count).fill('aab'.slice(0, letter % 3) + letter),
@@ -120,12 +121,11 @@ describe('the lowest entries', () => {
           expect(endOfEqualForms(index, element, to)).toBe(different < 0 ? to : Math.min(different, to));
         }
       }),
-      { numRuns: 200 },
     );
   });
 
   it('firstRankAfter finds the rank after each entry, and before entries that come later', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(someEntries(8), (entries) => {
         const table = layerOf(entries);
         for (let rank = 0; rank < table.count; rank += 1) {
@@ -138,7 +138,6 @@ describe('the lowest entries', () => {
           ).toBeLessThanOrEqual(rank);
         }
       }),
-      { numRuns: 200 },
     );
   });
 });
@@ -179,12 +178,11 @@ describe('minima of intervals', () => {
       const list = shuffled(length);
       const levels = levelsOver(list);
       const bounds = fc.tuple(fc.nat(length - 1), fc.nat(length - 1));
-      fc.assert(
+      assertWithinTime(
         fc.property(bounds, ([a, b]) => {
           const [from, to] = [Math.min(a, b), Math.max(a, b) + 1];
           expect(rangeMinimum(levels, from, to)).toBe(naiveMinimum(list, from, to));
         }),
-        { numRuns: 300 },
       );
     },
   );
@@ -245,24 +243,22 @@ describe('the sort of suffixes', () => {
     .map(([start, period, count, end]) => start + period.repeat(count) + end);
 
   test('sorts the characters of short forms by the bytes that follow', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(shortForm, { maxLength: 20 }), (texts) => {
         const forms = bytesOf(texts);
         expect([...sorted(forms)]).toEqual(naiveSort(forms, startsIn(forms)));
       }),
-      { numRuns: 300 },
     );
   });
 
   test('sorts the characters of long, similar forms by comparison and by doubling', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(longForm, { maxLength: 6 }), (texts) => {
         const forms = bytesOf(texts);
         const expected = naiveSort(forms, startsIn(forms));
         expect([...sorted(forms)]).toEqual(expected);
         expect([...sortedByDoubling(forms).positions]).toEqual(expected);
       }),
-      { numRuns: 60 },
     );
   });
 

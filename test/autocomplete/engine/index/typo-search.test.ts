@@ -18,6 +18,7 @@ import {
   wantedKinds,
 } from '../../../../src/autocomplete/text/match';
 import { indexOf, layerOf } from '../../../support/autocomplete/index-view';
+import { assertWithinTime } from '../../../support/timed-property';
 
 /** Few characters, so that many are equal. Some have the same mark (branches.ts). */
 const unit = fc.constantFrom(...'abcé東😀á');
@@ -71,7 +72,7 @@ function expectTypos(typed: string, texts: readonly string[]): string[] {
 
 describe('EditRows', () => {
   it('agrees with isTypo of match.ts on forms with the same first character', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(
         queryOfUnits(unit).chain((typed) =>
           fc.tuple(fc.constant(typed), fc.oneof(nearly(typed, unit), formOfUnits(unit))),
@@ -83,14 +84,13 @@ describe('EditRows', () => {
           expect(matchesByRows(rows, codePoints(text), 0)).toBe(isTypo(typed, text));
         },
       ),
-      { numRuns: 2500 },
     );
   });
 });
 
 describe('typoIntervals', () => {
   it('contains each form that begins with a typo of the query but not with the query, and no other form', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(
         fc.constantFrom(unit, manyUnits).chain((units) =>
           queryOfUnits(units).chain((typed) => {
@@ -103,7 +103,6 @@ describe('typoIntervals', () => {
         ),
         ([typed, texts]) => void expectTypos(typed, texts),
       ),
-      { numRuns: 500 },
     );
   });
 
@@ -175,7 +174,7 @@ describe('kindOfEntry', () => {
       maxLength: 6,
     });
     const kinds = fc.subarray([...MATCH_KINDS].filter((one) => one !== 'typo'));
-    fc.assert(
+    assertWithinTime(
       fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), text, kinds, (unfolded, typed, wanted) => {
         const texts = unfolded.map((one) => fold(one, 'kept'));
         fc.pre(typed !== '' && wanted.length > 0);
@@ -184,7 +183,6 @@ describe('kindOfEntry', () => {
         const expected = kindOf(packForms(texts), typed, new Set(wanted));
         expect(found).toBe(contained ? numberOf(expected) : ABSENT);
       }),
-      { numRuns: 2000 },
     );
   });
 });

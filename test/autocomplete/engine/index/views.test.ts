@@ -27,6 +27,7 @@ import {
   viewOf,
 } from '../../../support/autocomplete/index-view';
 import { between, oneOf, seeded } from '../../../support/random';
+import { assertWithinTime } from '../../../support/timed-property';
 
 /** Characters with special rules for comparison, in groups that meet in one dictionary. */
 const SPECIAL = [
@@ -66,11 +67,9 @@ const dictionaries = textsOfOneScript.chain((text) =>
   }),
 );
 
-const RUNS = 200;
-
 describe('a view of 1 to 4 layers', () => {
   it('suggests on all pages together what the model suggests, for all kinds and scripts', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, ({ changes, profile, queries, pageSize }) => {
         const { view, model } = viewOf(changes, profile);
         for (const [text, kinds] of queries) {
@@ -78,7 +77,6 @@ describe('a view of 1 to 4 layers', () => {
           expect(allSuggestions(view, queryFor(text, kinds, model), pageSize)).toEqual(expected);
         }
       }),
-      { numRuns: RUNS },
     );
   });
 
@@ -89,7 +87,7 @@ describe('a view of 1 to 4 layers', () => {
         maxLength: 3,
       },
     );
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, fc.array(edits, { minLength: 5, maxLength: 5 }), (dictionary, allEdits) => {
         const { view, model } = viewOf(dictionary.changes, dictionary.profile);
         const texts = model.list('', '').flatMap(({ text, aliases }) => [text, ...aliases]);
@@ -101,12 +99,11 @@ describe('a view of 1 to 4 layers', () => {
           expect(allSuggestions(view, queryFor(query, kinds, model), dictionary.pageSize)).toEqual(expected);
         }
       }),
-      { numRuns: RUNS },
     );
   });
 
   it('lists on all pages together what the model lists', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, ({ changes, profile, pageSize, bounds: [from = '', to = ''] }) => {
         const { view, model } = viewOf(changes, profile);
         for (const [low, high] of [
@@ -117,12 +114,11 @@ describe('a view of 1 to 4 layers', () => {
           expect(listed).toEqual(model.list(low, high));
         }
       }),
-      { numRuns: RUNS },
     );
   });
 
   it('finds each entry by its id, and no deleted entry', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, ({ changes, profile }) => {
         const { view, model } = viewOf(changes, profile);
         const listed = model.list('', '');
@@ -135,12 +131,11 @@ describe('a view of 1 to 4 layers', () => {
           expect(entry?.selectionCount).toBe(found.get(`id ${number}`)?.selectionCount);
         }
       }),
-      { numRuns: RUNS },
     );
   });
 
   it('reports that the search was stopped, or gives the same answer as without a bound of work', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, ({ changes, profile, queries, pageSize, share }) => {
         const { view, model } = viewOf(changes, profile);
         for (const [text, kinds] of queries) {
@@ -156,12 +151,11 @@ describe('a view of 1 to 4 layers', () => {
         const bounded = list(view, '', '', pageSize, undefined, new Work(work.spent * share));
         if (bounded.kind === 'found') expect(bounded).toEqual(whole);
       }),
-      { numRuns: RUNS },
     );
   });
 
   it('answers the same in another thread that gets the view by a message', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, ({ changes, profile, queries }) => {
         const { view, model } = viewOf(changes, profile);
         const received = structuredClone(view);
@@ -170,12 +164,11 @@ describe('a view of 1 to 4 layers', () => {
           expect(allSuggestions(received, query, 7)).toEqual(allSuggestions(view, query, 7));
         }
       }),
-      { numRuns: 50 },
     );
   });
 
   it('answers as before after later changes, because a view never changes', () => {
-    fc.assert(
+    assertWithinTime(
       fc.property(dictionaries, ({ changes, profile }) => {
         const earlier = viewOf(changes.slice(0, 1), profile);
         const query = queryFor('', [], earlier.model);
@@ -186,7 +179,6 @@ describe('a view of 1 to 4 layers', () => {
           expect(before.entries.map(expectedOf)).toEqual(earlier.model.suggest({ query: '', kinds: [] }));
         }
       }),
-      { numRuns: 50 },
     );
   });
 });
