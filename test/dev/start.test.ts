@@ -9,7 +9,8 @@ import { banner, type ServerInfo } from '../../src/dev/banner';
 import { type ChildExit, ChildSupervisor } from '../../src/dev/child-supervisor';
 import { Authority } from '../support/certificates';
 import { eventually } from '../support/eventually';
-import { isAlive, lifeline, untilGone } from '../support/processes/child-program';
+import { isAlive, untilGone } from '../support/processes/child-program';
+import { lifeline } from '../support/processes/run-guard';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 

@@ -1,32 +1,18 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { type ChildExit, ChildSupervisor } from '../../../src/dev/child-supervisor';
 import { fetchPackages, machineName } from '../../../src/dev/debian-packages';
 import { runCommand } from '../../../src/dev/run-command';
 import { eventually } from '../eventually';
+import { ROOT } from '../root';
 import { cached } from '../toolchains';
-
-/** The variable with the lifeline's socket. Servers refuse unknown variables with the prefix HOLDFAST_. */
-const VARIABLE = 'TEST_RUN_LIFELINE';
-
-/**
- * The socket that the main process of the test run keeps open (global-setup.ts). Child processes end when the socket
- * closes, because the workers of a killed test run continue and would keep their servers alive.
- */
-export function lifeline(): { readonly lifeline?: string } {
-  const socket = process.env[VARIABLE];
-  return socket === undefined ? {} : { lifeline: socket };
-}
-
-export function announceLifeline(socket: string): void {
-  process.env[VARIABLE] = socket;
-}
+import { Guard } from './run-guard';
 
 export interface ChildProgramOptions {
   /** The name of the program in error texts. */
@@ -50,67 +36,113 @@ export function inheritedEnvironment(): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
+/** Arguments of Node with which a program of dist/ starts sooner. */
+export const QUICK_START = ['--require', join(ROOT, 'test', 'support', 'processes', 'compile-cache.cjs')];
+
+/** The exit code or the signal of an ended program. */
+export interface ProgramExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The time in which the output of an ended program is read. A process that it has left may keep the pipe open. */
+const LAST_OUTPUT_MS = 200;
+
 /**
- * A program in a separate process, for tests, the fault suite and the benchmarks. The process ends with the test run,
- * even after SIGKILL of the test run. A test still closes the program.
+ * A program in a separate process, for tests, the fault suite and the benchmarks. The process has its own terminal
+ * session, which Ctrl-C does not reach, and ends with the test run, even after SIGKILL of the test run. A test still
+ * closes the program.
  */
 export class ChildProgram {
   /** Every line that the program has printed. */
   readonly output: string[] = [];
   /** The exit code or signal of the process. Undefined while the process runs. */
-  exit: ChildExit | undefined;
-  private readonly supervisor: ChildSupervisor;
+  exit: ProgramExit | undefined;
+  private child: ChildProcess | undefined;
+  private hasFolder = false;
 
-  constructor(private readonly options: ChildProgramOptions) {
-    const { command = process.execPath, args, env = inheritedEnvironment(), logFile, removeAtEnd } = options;
-    this.supervisor = new ChildSupervisor({
-      command,
-      args: [...args],
-      env,
-      graceMs: 0,
-      ...(logFile !== undefined && { logFile }),
-      ...(removeAtEnd !== undefined && { removeAtEnd }),
-      ...lifeline(),
-      onExit: (exit) => (this.exit = exit),
-      onOutput: (...pipes) => pipes.forEach((pipe) => this.collect(pipe)),
-    });
-  }
+  constructor(private readonly options: ChildProgramOptions) {}
 
-  /** Starts the process. May be called again after the end of the process. */
+  /** Starts the process. May be called again after the end of the process. Rejects if the program cannot be run. */
   async start(): Promise<void> {
+    if (this.child !== undefined) return;
+    const {
+      command = process.execPath,
+      args,
+      env = inheritedEnvironment(),
+      logFile,
+      removeAtEnd,
+    } = this.options;
+    const guard = await Guard.open();
+    if (removeAtEnd !== undefined && !this.hasFolder) guard.made(removeAtEnd);
+    this.hasFolder = removeAtEnd !== undefined;
     this.exit = undefined;
-    await this.supervisor.start();
+    const output = logFile === undefined ? 'pipe' : openSync(logFile, 'a', 0o600);
+    const child = spawn(command, args, { env, detached: true, stdio: ['ignore', output, output] });
+    if (typeof output === 'number') closeSync(output);
+    const { pid } = child;
+    if (pid === undefined) {
+      const [error] = (await once(child, 'error')) as [Error];
+      throw new Error(`${command}: ${error.message}`);
+    }
+    guard.runs(pid);
+    this.child = child;
+    // A signal to a process that has just ended.
+    child.on('error', () => undefined);
+    child.on('exit', (code, signal) => {
+      guard.ended(pid);
+      const report = (): void => {
+        clearTimeout(timer);
+        child.off('close', report);
+        this.child = undefined;
+        this.exit = { code, signal };
+      };
+      const timer = setTimeout(report, LAST_OUTPUT_MS);
+      child.on('close', report);
+    });
+    child.unref();
+    for (const pipe of [child.stdout, child.stderr]) if (pipe) this.collect(pipe);
   }
 
   /** Undefined while the process does not run. */
   get runningPid(): number | undefined {
-    return this.supervisor.pid;
+    return this.child?.pid;
   }
 
   /** Throws while the process does not run. */
   get pid(): number {
-    const { pid } = this.supervisor;
-    if (pid === undefined) throw new Error(`${this.options.label} has ended`);
-    return pid;
+    const { runningPid } = this;
+    if (runningPid === undefined) throw new Error(`${this.options.label} has ended`);
+    return runningPid;
   }
 
   /** Throws if the process has ended. */
   signal(signal: NodeJS.Signals): void {
-    if (this.supervisor.signal(signal)) return;
+    if (this.child?.kill(signal)) return;
     throw new Error(`${signal}: ${this.options.label} has ended\n${this.output.join('\n')}`);
   }
 
   /** Waits for the end of the process. */
-  ended(timeoutMs: number): Promise<ChildExit> {
+  ended(timeoutMs: number): Promise<ProgramExit> {
     return eventually(`${this.options.label} to end`, () => this.exit, { timeoutMs });
   }
 
   /** Kills the process if the process runs, and removes its folder. */
   async close(): Promise<void> {
-    await this.supervisor.end();
+    const { child } = this;
+    if (child !== undefined) {
+      child.kill('SIGKILL');
+      await eventually(`${this.options.label} to end`, () => this.child !== child);
+    }
+    const { removeAtEnd } = this.options;
+    if (removeAtEnd === undefined) return;
+    await rm(removeAtEnd, { recursive: true, force: true });
+    if (this.hasFolder) (await Guard.open()).removed(removeAtEnd);
+    this.hasFolder = false;
   }
 
   private collect(pipe: Readable): void {
+    if (pipe instanceof Socket) pipe.unref();
     createInterface({ input: pipe }).on('line', (line) => {
       this.output.push(line);
       this.options.onLine?.(line);

@@ -1,7 +1,13 @@
-import { existsSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from '../eventually';
+import { ROOT } from '../root';
+import { scratchFolder } from '../scratch-folder';
 import { Stopwatch } from '../stopwatch';
-import { untilGone } from './child-program';
+import { ChildProgram, inheritedEnvironment, isAlive, untilGone } from './child-program';
 import { RedisProcess } from './redis-process';
 import { ServerProcess } from './server-process';
 
@@ -68,6 +74,62 @@ describe('RedisProcess', () => {
     await other.close();
     expect(existsSync(folder)).toBe(false);
     await untilGone(pid!);
+  });
+});
+
+describe('ChildProgram', () => {
+  const IDLE = 'setInterval(() => {}, 1000)';
+  const BUILT = join(ROOT, 'dist', 'test', 'support', 'processes', 'child-program.js');
+
+  /** Starts a process that starts a program, and prints the process id of the program. */
+  async function startParent(
+    env: NodeJS.ProcessEnv,
+    removeAtEnd: string,
+  ): Promise<{ parent: ChildProcess; child: number }> {
+    const options = { label: 'idle', args: ['-e', IDLE], removeAtEnd };
+    const program = `
+      const { ChildProgram } = require(${JSON.stringify(BUILT)});
+      const child = new ChildProgram(${JSON.stringify(options)});
+      child.start().then(() => console.log(child.pid));
+      ${IDLE};
+    `;
+    const parent = spawn(process.execPath, ['-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    return { parent, child: Number(line.toString()) };
+  }
+
+  it.each([
+    ['a worker of the test run', () => process.env],
+    ['a process without a test run', inheritedEnvironment],
+  ])('ends and its folder is removed when %s is killed, but not while that is stopped', async (_, env) => {
+    const folder = join(scratchFolder(), 'of the program');
+    mkdirSync(folder);
+    const { parent, child } = await startParent(env(), folder);
+    parent.kill('SIGSTOP');
+    await new Promise((done) => setTimeout(done, 300));
+    expect(isAlive(child)).toBe(true);
+    parent.kill('SIGKILL');
+    await untilGone(child);
+    await eventually('the folder to be removed', () => !existsSync(folder));
+  });
+
+  it('reports its exit after its last output, and starts again', async () => {
+    const child = new ChildProgram({
+      label: 'talking',
+      args: ['-p', '"word"; process.exitCode = 3; "last"'],
+    });
+    for (const lines of [1, 2]) {
+      await child.start();
+      expect(await child.ended(20_000)).toEqual({ code: 3, signal: null });
+      expect(child.output).toEqual(Array.from({ length: lines }, () => 'last'));
+      expect(() => child.pid).toThrow('talking has ended');
+    }
+  });
+
+  it('rejects when the program cannot be run', async () => {
+    const child = new ChildProgram({ label: 'absent', command: '/no/such/program', args: [] });
+    await expect(child.start()).rejects.toThrow(/no\/such\/program.*ENOENT/);
+    await child.close();
   });
 });
 

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ChildExit } from '../../../src/dev/child-supervisor';
 import { eventually } from '../eventually';
 import { ROOT } from '../root';
-import { ChildProgram, freePort, inheritedEnvironment } from './child-program';
+import { ChildProgram, freePort, inheritedEnvironment, type ProgramExit } from './child-program';
 
 export interface ServerProcessOptions {
   readonly redisUrl: string;
@@ -104,17 +103,17 @@ export class ServerProcess {
   }
 
   /** The exit code or signal of the server. Undefined while the server runs. */
-  get exit(): ChildExit | undefined {
+  get exit(): ProgramExit | undefined {
     return this.child.exit;
   }
 
   /** Kills the server with SIGKILL. A new server with the same `listen` can use the same port. */
-  kill(): Promise<ChildExit> {
+  kill(): Promise<ProgramExit> {
     return this.endBy('SIGKILL');
   }
 
   /** Drains the server with SIGTERM. Resolves after the end of the server. */
-  term(timeoutMs?: number): Promise<ChildExit> {
+  term(timeoutMs?: number): Promise<ProgramExit> {
     return this.endBy('SIGTERM', timeoutMs);
   }
 
@@ -148,7 +147,7 @@ export class ServerProcess {
     await this.child.close();
   }
 
-  private async endBy(signal: NodeJS.Signals, timeoutMs = END_TIMEOUT_MS): Promise<ChildExit> {
+  private async endBy(signal: NodeJS.Signals, timeoutMs = END_TIMEOUT_MS): Promise<ProgramExit> {
     this.signal(signal);
     return this.child.ended(timeoutMs);
   }
