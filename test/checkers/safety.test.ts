@@ -314,6 +314,17 @@ describe('the checkers, with sessions', () => {
       ]);
     });
 
+    it('takes the grant of an attach for a sign of life, also if the client has let the lease go before', () => {
+      const ignored = (atMs: number, attached: boolean): At => [
+        atMs,
+        { type: 'renewal_ignored', attached, ...believed('two', 1, atMs) },
+      ];
+      const attached = [...held, letGo(5, 'one', 'release'), asked(1140, 'two', 1, 'attach')];
+      expect(found(...attached, ignored(1150, true), ignored(2160, false))).toEqual([]);
+      expect(found(...attached, ignored(1150, false))).toHaveLength(1);
+      expect(found(...attached, ignored(1150, true), ignored(3200, false))).toHaveLength(1);
+    });
+
     it('reports a command without an answer, unless its session has ended', () => {
       const until = (atMs: number): At => [atMs, { type: 'killed', client: 'nobody' }];
       expect(found(opened(0, 1), asked(1, 'one', 1), until(5000))).toEqual([

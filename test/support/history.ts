@@ -80,6 +80,8 @@ export interface Renewed extends Believed {
 /** A renewal of a lease that is over for its client. */
 export interface RenewalIgnored extends Believed {
   readonly type: 'renewal_ignored';
+  /** True: the grant of an attach. */
+  readonly attached?: boolean;
 }
 
 export interface RenewalFailed extends OfCall {

@@ -125,7 +125,7 @@ export class LeaseCommand implements LinkCommand {
     const { record } = this.owner;
     const { t0, heartbeat, at } = told;
     const body = { lease, ttlUs, t0, heartbeat, expireOffsetUs, deadline };
-    record.write({ type: 'renewal_ignored', ...this.ofCall, ...body }, at);
+    record.write({ type: 'renewal_ignored', attached: true, ...this.ofCall, ...body }, at);
     record.write({ type: 'let_go', ...this.ofCall, lease, reason: 'deadline' });
   }
 

@@ -50,9 +50,9 @@ function unanswered(call: Call, timeline: Timeline, options: CheckOptions): Viol
 function renewedInSilence(grant: Grant): Violation[] {
   const ttlUs = longestTtl(grant);
   return [...grant.answers, ...grant.ignored].flatMap((answer) => {
-    if (answer.type === 'granted' || answer.heartbeat === undefined) return [];
+    if (isGrant(answer) || answer.heartbeat === undefined) return [];
     // A grant may be younger than the heartbeat that its own message names.
-    const sinceBeat = grant.answers.filter((one): one is Granted => isGrantAfterBeat(one, answer));
+    const sinceBeat = [...grant.answers, ...grant.ignored].filter((one) => isGrantAfterBeat(one, answer));
     const graceUs = Math.max(0, ...sinceBeat.map(({ expireOffsetUs }) => expireOffsetUs));
     const silentUs = answer.expireOffsetUs - ttlUs - graceUs;
     if (silentUs <= ttlUs + ROUNDING) return [];
@@ -61,8 +61,14 @@ function renewedInSilence(grant: Grant): Violation[] {
   });
 }
 
-function isGrantAfterBeat(one: HistoryEvent, { call, heartbeat }: Renewed | RenewalIgnored): boolean {
-  return one.type === 'granted' && one.call === call && one.heartbeat === heartbeat;
+type Answer = Granted | Renewed | RenewalIgnored;
+
+function isGrant(answer: Answer): boolean {
+  return answer.type === 'granted' || (answer.type === 'renewal_ignored' && answer.attached === true);
+}
+
+function isGrantAfterBeat(one: Answer, { call, heartbeat }: Answer): boolean {
+  return isGrant(one) && one.call === call && one.heartbeat === heartbeat;
 }
 
 /** Finds renewals of a call that were certainly made after a later call had taken the lease over. */
