@@ -1,9 +1,12 @@
 import type { Account, Quotas } from './accounts';
 import type { CallerUse } from './callers';
 
-/** The engine's view of a gRPC call. The transport implements this interface. */
+/** The engine's view of a call: of gRPC (rpc/served-call.ts), or of a command of a session (leases/sessions/command.ts). */
 export interface Call {
-  /** Monotonic time at which the handler of this call started (ms). Every `expire_offset` counts from this time. */
+  /**
+   * When the handler of this call started, or for a command of a session the receipt of its message (ms, monotonic clock).
+   * `Life.offsetsFrom` says from when offsets count.
+   */
   readonly receivedAt: number;
   /** The call's deadline, counted from `receivedAt` (ms). Undefined: no deadline. */
   readonly timeoutMs: number | undefined;

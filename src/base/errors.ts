@@ -46,7 +46,7 @@ export interface ErrorDetails {
   readonly violations?: readonly FieldViolation[];
 }
 
-/** An error for the caller. Any other error is a defect. The transport logs a defect and answers INTERNAL. */
+/** An error for the caller. Any other error is a defect. `rpc` logs a defect and answers INTERNAL. */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError';
 

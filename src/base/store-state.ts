@@ -1,7 +1,7 @@
 import { HoldfastError, StoreFailure } from './errors';
 import { roundedTimeSpan } from './text';
 
-/** The errors for a `StoreFailure`. All products and the transport share these texts. */
+/** The errors for a `StoreFailure`. All products and `rpc` share these texts. */
 
 function nothingDone(subject: string | undefined): string {
   return subject === undefined ? 'nothing was done' : `nothing was done for ${subject}`;

@@ -3,7 +3,7 @@ import { HoldfastError } from '../base/errors';
 import { FairQueue } from './fair-queue';
 import { pause } from './waiting';
 
-/** Bounds the work that is in progress, for each connection and for all together. */
+/** Bounds the checks of new credentials that are in progress, for each connection and for all together. */
 export class Slots {
   private count = 0;
   private readonly ofConnection = new WeakMap<object, number>();

@@ -72,7 +72,7 @@ class StreamOwner implements LeaseOwner {
  * The leases that streams and sessions of this server hold. An owner waits for a lease or attaches to a lease, then this
  * server renews the lease.
  */
-export class HoldStreams {
+export class Holdings {
   private readonly held = new Map<string, HeldLease>();
   private readonly heldContext: HeldLeaseContext;
   /** The number of calls that attach, or that are about to hold a lease, by request. */

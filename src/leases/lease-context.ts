@@ -27,7 +27,7 @@ export interface GrantTaker {
   take(grant: Granted): void;
 }
 
-/** The state that all acquires and hold streams of one server share. */
+/** The state that all acquires, hold streams and sessions of one server share. */
 export class LeaseContext {
   readonly runtime: Runtime;
   /** Of `runtime`. */
@@ -40,7 +40,7 @@ export class LeaseContext {
   readonly queue: WaitQueue;
   readonly steps: BoundedSteps;
   readonly withdrawals: Withdrawals;
-  /** The releases of leases that a stream of this server has lost. */
+  /** The releases of leases that a stream or session of this server has lost. */
   readonly lateReleases: BackgroundCommands;
   readonly lives: Lives;
   readonly waitingCalls: WaitingCalls;

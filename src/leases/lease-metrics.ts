@@ -107,7 +107,7 @@ export const leaseMetrics: readonly MetricDefinition<LeaseSource>[] = [
     },
     help: 'Leases that streams and sessions of this server have lost.',
     rising:
-      '`store-unavailable`: Redis did not answer for a ttl. `store-reset`: Redis has lost data. `expired`: the server stood still, or Redis did not answer a release. `client-silent`: the client of a session gave no heartbeats. `revoked`: operators or the policy.',
+      '`store-unavailable`: Redis did not answer for a ttl. `store-reset`: Redis has lost data. `expired`: the server stood still, or Redis did not answer a release. `client-silent`: the client of a session gave no heartbeats, and the lease ended before the session, which waits 15 s for them. `revoked`: operators or the policy.',
     read: lossesOf,
   },
   {

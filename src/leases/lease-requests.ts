@@ -3,7 +3,7 @@ import type { HoldEvent, LossCause, Mode, ResourceView } from './lease';
 import type { LeaseId } from './lease-id';
 import type { RevokeTarget } from './lease-store';
 
-/** The request of an acquire. The transport has checked its fields. */
+/** The request of an acquire. The service has checked its fields. */
 export interface AcquireRequest {
   readonly name: string;
   /** A lower-case UUID v4 or v7. Undefined: the server makes an id. */
@@ -24,7 +24,7 @@ export type HoldStart =
   | { readonly kind: 'attach'; readonly leaseId: string };
 
 /**
- * Receives the events of a hold stream. `send` never blocks. If the client reads slowly, the transport drops events
+ * Receives the events of a hold stream. `send` never blocks. If the client reads slowly, the service drops events
  * that a newer event of the same kind replaces, and keeps the order.
  */
 export interface HoldSink {
@@ -53,7 +53,7 @@ export interface LeaseOwner extends HoldSink {
 }
 
 /**
- * Receives the states of a watched resource. `send` never blocks. If the client reads slowly, the transport drops states
+ * Receives the states of a watched resource. `send` never blocks. If the client reads slowly, the service drops states
  * that a newer state replaces. All streams of a resource get the same view object.
  */
 export interface WatchSink {
@@ -67,7 +67,7 @@ export interface Renewal {
   readonly metadata: Readonly<Record<string, string>> | undefined;
 }
 
-/** The request of a list. The transport has checked its fields, except the page token. */
+/** The request of a list. The service has checked its fields, except the page token. */
 export interface ListRequest {
   /** Only names that begin with this text. Empty: all names. */
   readonly namePrefix: string;

@@ -90,7 +90,7 @@ export interface LeaseWanted extends CallRef, ByCaller {
   readonly clientRequestId: string;
   /** The identity that the client has proven. Empty: none. */
   readonly identity: string;
-  /** An acquire that cannot be sent before this time fails as overloaded (ms, monotonic clock). Undefined: no bound. */
+  /** An acquire that cannot be sent before this time fails as overloaded (ms, monotonic clock). Undefined: only the bound of redis/window.ts. */
   readonly sendBefore?: number | undefined;
   /** The new lease's secret. A request that the store knows keeps its first secret. */
   readonly secret: string;
@@ -106,7 +106,7 @@ export interface LeaseWanted extends CallRef, ByCaller {
 export interface AcquireOptions {
   /** True: join the queue if the permits cannot be granted immediately. */
   readonly wait: boolean;
-  /** True (a stream): take over and renew a lease that the request holds. False: only report such a lease. */
+  /** True (a stream or a session): take over and renew a lease that the request holds. False: only report such a lease. */
   readonly takeOver: boolean;
   readonly maxWaiters: number;
 }
@@ -137,12 +137,12 @@ export interface RenewCommand extends LeaseProof, ByCaller, Patience {
   /** Replaces the metadata of the holder. Undefined: the metadata stays. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /**
-   * The renewal of a stream works only while the stream speaks for the lease, or if the stream takes the lease over.
+   * The renewal of a stream or a session works only while it speaks for the lease, or if it takes the lease over.
    */
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
 }
 
-/** A held lease, as its stream renews the lease. */
+/** A held lease, as its stream or session renews it. */
 export interface LeaseToRenew extends LeaseProof, CallRef {
   readonly resource: Resource;
 }

@@ -60,8 +60,8 @@ export type Mode = 'exclusive' | 'shared';
 export type LossCause = 'expired' | 'revoked' | 'store-reset' | 'store-unavailable';
 
 /**
- * The cause of a loss in metrics, for the operator. `client-silent`: the lease has expired because its client sent no
- * heartbeat.
+ * The cause of a loss in metrics, for the operator. `client-silent`: the lease has expired because the client of its
+ * session sent no heartbeat, and before the session ended for this silence.
  */
 export type CountedLoss = LossCause | 'client-silent';
 

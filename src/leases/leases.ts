@@ -2,7 +2,7 @@ import type { Call, StreamCall } from '../base/call';
 import { StoreFailure } from '../base/errors';
 import type { ReadableNames } from '../base/names';
 import { acquire } from './attempt';
-import { HoldStreams } from './holdings';
+import { Holdings } from './holdings';
 import {
   type Lease,
   requestKey,
@@ -114,7 +114,7 @@ export interface LeaseStats {
  */
 export class Leases implements LeaseEngine {
   private readonly context: LeaseContext;
-  private readonly streams: HoldStreams;
+  private readonly holdings: Holdings;
   private readonly watches: Watches;
   private readonly lists: ResourceLists;
   private acquireCount = 0;
@@ -122,7 +122,7 @@ export class Leases implements LeaseEngine {
 
   constructor(options: LeaseOptions) {
     this.context = new LeaseContext(options);
-    this.streams = new HoldStreams(this.context, () => this.checkIdle());
+    this.holdings = new Holdings(this.context, () => this.checkIdle());
     this.watches = new Watches(this.context, () => this.checkIdle());
     this.lists = new ResourceLists(options.store, options.runtime);
     options.store.listen({
@@ -191,7 +191,7 @@ export class Leases implements LeaseEngine {
   /** As `release`, for callers that have parsed the `lease_id`. */
   async releaseLease(call: Call, id: LeaseId): Promise<ReleaseResult> {
     const { resource, requestId, secret } = id;
-    this.streams.releaseAsked(resource, id, call.identity);
+    this.holdings.releaseAsked(resource, id, call.identity);
     const releasing = this.context.store.release(resource, {
       requestId,
       secret,
@@ -203,7 +203,7 @@ export class Leases implements LeaseEngine {
     // Only the holder of the secret gets one of these replies. A forged lease_id must not end the count of a lease.
     if (reply.kind === 'released' || reply.kind === 'finished') {
       this.context.countedLeases.ended(requestKey(resource, requestId));
-      this.streams.learnEnd(id, reply.kind === 'released' ? 'released' : reply.cause);
+      this.holdings.learnEnd(id, reply.kind === 'released' ? 'released' : reply.cause);
     }
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };
@@ -217,7 +217,7 @@ export class Leases implements LeaseEngine {
    * ends the stream.
    */
   hold(call: StreamCall, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
-    return this.streams.hold(call, service, start, sink);
+    return this.holdings.hold(call, service, start, sink);
   }
 
   /**
@@ -225,7 +225,7 @@ export class Leases implements LeaseEngine {
    * with the error of the command. A session counts as one stream with all its leases.
    */
   take(call: SessionCall, service: Service, start: HoldStart, owner: LeaseOwner): Promise<void> {
-    return this.streams.take(this.context.lives.sessionLife(call), service, start, owner);
+    return this.holdings.take(this.context.lives.sessionLife(call), service, start, owner);
   }
 
   async inspect(call: Call, service: Service, name: string): Promise<ResourceView> {
@@ -288,7 +288,7 @@ export class Leases implements LeaseEngine {
   async drain(): Promise<void> {
     this.context.isDraining = true;
     for (const waiter of this.context.queue.all()) waiter.raise('draining');
-    this.streams.drain();
+    this.holdings.drain();
     this.watches.drain();
     await new Promise<void>((resolve) => {
       this.onIdle = resolve;
@@ -315,7 +315,7 @@ export class Leases implements LeaseEngine {
     const { queue, timers, withdrawals, countedLeases } = this.context;
     return {
       waitingCount: queue.waiterCount,
-      heldCount: this.streams.heldCount,
+      heldCount: this.holdings.heldCount,
       waitedNameCount: queue.waitedNameCount,
       timerCount: timers.size - countedLeases.size,
       givingBackCount: withdrawals.givingBackCount,
@@ -329,16 +329,16 @@ export class Leases implements LeaseEngine {
    * known here.
    */
   private recheck(resource: Resource, requestId: string): void {
-    const { streams } = this;
+    const { holdings } = this;
     const { queue } = this.context;
     const isWaiting = queue.recheck(resource, requestId);
-    const isHeld = streams.recheck(resource, requestId);
-    if ((isWaiting || isHeld) && !streams.isArriving(resource, requestId)) return;
+    const isHeld = holdings.recheck(resource, requestId);
+    if ((isWaiting || isHeld) && !holdings.isArriving(resource, requestId)) return;
     queue.keepEarlyHint(resource, requestId);
   }
 
   private checkIdle(): void {
-    const openCount = this.acquireCount + this.streams.streamCount + this.watches.streamCount;
+    const openCount = this.acquireCount + this.holdings.streamCount + this.watches.streamCount;
     if (this.context.isDraining && openCount === 0) this.onIdle?.();
   }
 }

@@ -16,6 +16,8 @@ import type { HoldStart, LeaseOwner, ReleaseResult, Renewal } from './lease-requ
  * silent              never                 never                    no heartbeat for too long
  * gives up            with its call         with its call            by a cancel, and hears the outcome
  * ```
+ *
+ * A connection that does not answer its ping ends its calls and streams (rpc/entry/connections.ts).
  */
 export interface Life {
   readonly kind: 'call' | 'stream' | 'session';
@@ -183,7 +185,7 @@ export class Heartbeats {
     public id: number,
     /** The receipt of the latest heartbeat (ms, monotonic clock). Offsets count from this time. */
     public lastAt: number,
-    /** No lease is renewed after this time without a heartbeat (ms). */
+    /** No lease is renewed after this time without a heartbeat (ms), and one with a shorter ttl only for its ttl. */
     readonly timeoutMs: number,
   ) {}
 

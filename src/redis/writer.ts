@@ -110,6 +110,7 @@ export class ScriptCommand implements Expiring {
   }
 
   resolve(reply: unknown): void {
+    // After the deadline the command has failed, as one that may have been carried out.
     if (this.isSettled) return;
     this.isSettled = true;
     this.onOutcome(undefined, this.isRaw ? (reply as RawReply[]) : (decoded(reply) as Reply[]));

@@ -150,17 +150,17 @@ export const EXPLANATIONS: readonly Explanation[] = [
     reason: 'A hint or recheck more costs one message: the server asks, and finds nothing new.',
     mutants: {
       'leases/scripts/lease-acquire.lua': [
-        '`is_stream(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
-        '`is_stream(request.attach) and server_of(request.attach) ~= server` without `is_stream(request.attach)`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `is_holding(request.attach)`',
         '`request.attach ~= attach and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
         '`request.attach ~= attach and server_of(request.attach) ~= server` without `request.attach ~= attach`',
       ],
       'leases/scripts/lease-release.lua': [
-        "`attach == '' and is_stream(request.attach)` without `attach == ''`",
+        "`attach == '' and is_holding(request.attach)` without `attach == ''`",
       ],
       'leases/scripts/lease-renew.lua': [
-        '`is_stream(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
-        '`is_stream(request.attach) and server_of(request.attach) ~= server` without `is_stream(request.attach)`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `is_holding(request.attach)`',
       ],
       'leases/scripts/lease-touch.lua': [
         '`request and server_of(request.attach) == server` without `server_of(request.attach) == server`',

@@ -26,7 +26,7 @@ export class HeartbeatPlan {
     return Math.min(this.intervalMs, shortestTtlMs / heartbeatsPerTtl);
   }
 
-  /** The longest time for which a heartbeat may stay without an answer. A quarter of the ttl remains for the attach. */
+  /** The longest time for which a heartbeat may stay without an answer. At least a quarter of the ttl remains for the attach. */
   patienceMs(shortestTtlMs: number): number {
     return Math.min(this.timeoutMs, shortestTtlMs / silenceIsTtlDividedBy);
   }

@@ -4,7 +4,7 @@
 -- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 attach  4 secret of a new lease  5 permits  6 mode  7 holder_id  8 metadata
 --        9 ttl (us)  10 client: its request id and identity ("": no identity)  11 wait: 1 to queue, 0 to try once
---        12 take over a held lease: 1 for a stream, else 0  13 limit of a new resource ("": the resource must exist)
+--        12 take over a held lease: 1 for a stream or a session, else 0  13 limit of a new resource ("": the resource must exist)
 --        14 maximum number of waiters  15 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        WAITING ticket position queue_snapshot
@@ -62,7 +62,7 @@ end
 if request and request.state == HELD then
   if request.attach ~= attach then
     if take_over then
-      if is_stream(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+      if is_holding(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
       request.attach, request.answered, request.returnable = attach, attach, 0
       request.ttl = math.max(request.ttl, ttl)
       set_end(id, math.max(end_of(id), now + ttl))

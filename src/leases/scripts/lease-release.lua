@@ -35,6 +35,6 @@ if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~
   return answer(retention_ms, request.state == HELD and 'SUPERSEDED' or 'GONE')
 end
 end_lease(id, request, attach == '' and 'released' or 'expired')
-if attach == '' and is_stream(request.attach) then send_hint(request.attach, id) end
+if attach == '' and is_holding(request.attach) then send_hint(request.attach, id) end
 grant_next()
 return answer(retention_ms, 'RELEASED')

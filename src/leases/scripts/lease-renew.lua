@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Renews a held lease by its secret, and by the identity of its holder. A renewal with an attach comes from a stream, which may take the lease over.
+-- Renews a held lease by its secret, and by the identity of its holder. A renewal with an attach comes from a
+-- stream or a session, which may take the lease over.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
 -- ARGV   1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
@@ -48,7 +49,7 @@ if metadata ~= '' and metadata ~= request.metadata then
   request.metadata, has_changed, is_shown_changed = metadata, true, true
 end
 if take_over and request.attach ~= attach then
-  if is_stream(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+  if is_holding(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
   request.attach, request.answered, request.returnable, has_changed = attach, attach, 0, true
 elseif attach == '' and request.answered ~= '' then
   request.answered, has_changed = '', true -- a second call is answered, so the stream no longer knows the latest end

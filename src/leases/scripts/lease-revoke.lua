@@ -69,7 +69,7 @@ end
 local function revoke_lease(id, request, time)
   local is_unheard, is_new = request.returnable == 2, force or not request.revoked
   -- A stream ends at once. A waiting call that was not told of its direct grant gives the lease back.
-  if is_stream(request.attach) or is_unheard then send_hint(request.attach, id) end
+  if is_holding(request.attach) or is_unheard then send_hint(request.attach, id) end
   if is_unheard then remember_ticket(request) end
   request.revoked = 1
   if force then

@@ -5,7 +5,7 @@ import type { AcquireRequest } from '../lease-requests';
 
 /** The terms of sessions. A session is one stream with all leases of a client process. See docs/api/sessions.md. */
 
-/** Who opens a session. The transport has checked the fields. */
+/** Who opens a session. The service has checked the fields. */
 export interface SessionStart {
   /** A lower-case UUID of the client process. */
   readonly clientId: string;
@@ -17,7 +17,7 @@ export interface SessionStart {
   readonly receivedAt: number;
 }
 
-/** A command of a session. The transport has checked the fields. */
+/** A command of a session. The service has checked the fields. */
 export type SessionCommand =
   | {
       readonly kind: 'acquire';
@@ -75,7 +75,7 @@ export interface SessionSink {
 export interface SessionLimits {
   readonly heartbeatIntervalMs: number;
   readonly heartbeatTimeoutMs: number;
-  /** The most commands, or events, in one message. */
+  /** The most commands in one message. A message to the client has fewer events (MOST_EVENTS in session-outbox.ts). */
   readonly maxCommandCount: number;
   readonly maxMessageBytes: number;
   readonly maxUnfinishedCount: number;

@@ -66,6 +66,7 @@ const ENDS_PER_TURN = 200;
  *
  * ```
  * open ──no heartbeat for heartbeat_timeout──▶ ended (SESSION_SILENT)
+ *      ──the client reads nothing (session-conversation.ts)──▶ ended (SESSION_SILENT)
  *      ──the stream breaks, or its caller may not call any more──▶ ended
  *      ──leave──▶ leaving ──the leases have moved, or the time is over──▶ ended (DRAINING, REATTACH)
  * ```

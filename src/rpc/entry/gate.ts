@@ -76,8 +76,8 @@ interface RefusedCall {
 /**
  * Lets calls begin in an order that is fair to all connections: few calls in each turn of the event loop, urgent calls
  * first, and one call of each connection in turn. So a connection with thousands of calls delays its own calls, and
- * neither the calls of others nor the timers of renewals. A call that would wait too long gets OVERLOADED. The gate does not
- * know by which door a call comes in.
+ * neither the calls of others nor the timers of renewals. A call that would wait too long gets OVERLOADED, and so
+ * does a call above the bounds of its connection. The gate does not know by which door a call comes in.
  */
 export class CallGate {
   private readonly queues: Readonly<Record<Priority, FairQueue<Arrival>>> = {

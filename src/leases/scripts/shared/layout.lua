@@ -18,7 +18,8 @@ local STALL_US = 3000000        -- after this time without a script, no server i
 local GRACE_US = 3000000        -- how long no server is judged silent after a stall
 local KEEP_PLACE_US = 10000000  -- a detached request keeps its place in the queue for this time
 local REMEMBER_US = 60000000    -- the longest time for which a tombstone is kept
-local KEEP_TICKET_US = 7200000000 -- the ticket of a revoked request is kept for this time; a call waits for at most an hour
+local KEEP_TICKET_US = 7200000000 -- the ticket of a revoked request is kept for this time; a call waits for at most an hour,
+                                -- and a wait of a session learns of the revocation by its next touch
 local MOST_TICKETS = 10000      -- the most tickets of revoked requests
 local SET_BACK_US = 100000      -- Redis's clock was set back if a stored time is later than the clock by more than this
 local NEVER = 9007199254740991  -- later than any time

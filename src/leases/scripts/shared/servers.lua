@@ -7,7 +7,8 @@ local function server_of(attach)
   return string.match(attach, '^[^.]*')
 end
 
-local function is_stream(attach) return string.sub(attach, -1) == 's' end
+-- True for a stream or a session, which renews the lease that it holds.
+local function is_holding(attach) return string.sub(attach, -1) == 's' end
 
 -- True: a later session of the same client process, or a later command of the same session, speaks for the request. Then the
 -- call with `attach` must not take the request over: the command may have come late.
@@ -66,8 +67,8 @@ local function watching_servers()
 end
 
 -- Tells the servers with watches that something has changed that watches show: the hint has the nil UUID in place of a
--- request id (src/leases/redis/redis-lease-store.ts). A lost hint costs at most a second, because these servers also read the resource
--- every second.
+-- request id (RESOURCE_CHANGED in src/leases/redis/lease-keys.ts). A lost hint costs at most a second, because these servers
+-- also read the resource every second.
 -- @rare
 local function tell_watchers()
   local servers, count = watching_servers()

@@ -167,7 +167,7 @@ local function end_all_requests()
   local held = meta.is_spilled == 1 and first('ends', meta.ends) or { unpack(lease_ids) }
   for _, id in ipairs(held) do
     local request = load_in(HELD, id)
-    if request and is_stream(request.attach) then send_hint(request.attach, id) end
+    if request and is_holding(request.attach) then send_hint(request.attach, id) end
     if request then end_lease(id, request, 'revoked') else remove_end(id) end
   end
   for _, part in ipairs({ 'offers', 'queue', 'detached' }) do
