@@ -1,6 +1,6 @@
 import { type Account, type Accounts, NO_QUOTAS, type Quotas } from '../base/accounts';
 import { HoldfastError } from '../base/errors';
-import type { CallTrace } from '../base/meters';
+import type { CallTrace } from '../base/log';
 import type { Access, ArrivingCall } from './access';
 import type { AuditedAct, AuditLog } from './audit';
 import {

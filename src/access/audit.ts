@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock';
 import { escapeText } from '../base/text';
-import type { CallTrace, Log } from '../base/meters';
-import { addressOf } from '../base/callers';
-import { SampledLines, type SampleBounds } from '../base/sampled-lines';
+import { type CallTrace, type Log, type SampleBounds, SampledLines } from '../base/log';
+import { addressOf } from '../base/addresses';
 import type { Verb } from './verbs';
 
 /** Who called. */

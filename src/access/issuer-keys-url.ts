@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { JWTVerifyGetKey } from 'jose';
 import type { Clock, Timer } from '../base/clock';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { type KeysChanged, type KeySet, KeysUnavailable, PresentKeys } from './issuer-keys';
 
 export interface DownloadOptions {

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { type NamedFile, UnusableFile, WatchedFiles } from './watched-files';
 
 /** The public keys of an issuer of JSON web tokens. */

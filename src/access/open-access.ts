@@ -1,7 +1,7 @@
 import { ServerCredentials } from '@grpc/grpc-js';
 import { Accounts, type Quotas } from '../base/accounts';
 import type { Clock } from '../base/clock';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { Access } from './access';
 import { Authorization } from './authorization';
 import { ClientCertificates } from './client-certificates';

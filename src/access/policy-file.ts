@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { TaskThread } from '../base/thread';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { Policy, type QuotaRule } from './policy';
 import type { PolicyContent, PolicyProblems } from './policy-text';
 import type { PolicyThreadCalls } from './policy-thread-main';

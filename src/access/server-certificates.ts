@@ -1,7 +1,7 @@
 import { constants, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { DAY_MS, msUntil, readCertificateTime, showTimeOfDay } from './time-of-day';
 import { type NamedFile, UnusableFile, WatchedFiles } from './watched-files';
 

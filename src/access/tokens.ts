@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import type { Clock } from '../base/clock';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { nextTurn } from '../flow/turns';
 import type { Caller } from './caller';
 import { identityProblem } from './identity';

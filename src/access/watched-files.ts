@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 
 /** A file that an operator names in a setting. */
 export interface NamedFile {

@@ -18,7 +18,7 @@ const AFTER_END_MS = 5;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 1000;
 
-export interface WatchReaderOptions {
+interface WatchReaderOptions {
   readonly runtime: Runtime;
   readonly store: LeaseStore;
   readonly timers: TimerQueue;

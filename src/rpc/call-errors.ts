@@ -10,7 +10,7 @@ import {
 } from '../../generated/typescript/google/rpc/error_details';
 import { Status } from '../../generated/typescript/google/rpc/status';
 import { type FieldViolation, HoldfastError, type Reason, StoreFailure } from '../base/errors';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { outcomeUnknown, translated } from '../base/store-state';
 import { msToDuration, serializer } from './wire';
 

@@ -64,7 +64,7 @@ export class CallerCounts {
   refused(call: RefusedCall, counted: CallerUse | undefined, reason: Reason): void {
     const caller = counted ?? this.called(call.identity, call.connection);
     if (!REFUSALS.has(reason)) return;
-    caller.refused(reason);
+    this.callers.refused(caller, reason);
     if (reason === 'OVERLOADED') this.audit.refused(call, { outcome: 'OVERLOADED' });
   }
 
@@ -72,7 +72,7 @@ export class CallerCounts {
   refusedAt(address: string, reason: Reason): void {
     const caller = this.callers.of('', address);
     this.calledAgain(caller);
-    caller.refused(reason);
+    this.callers.refused(caller, reason);
   }
 
   /** The caller at a connection, before or after its call is counted. */

@@ -9,7 +9,7 @@ import { AdmittedCall, type Admission } from '../access/admit';
 import type { CallerUse } from '../base/callers';
 import type { Clock } from '../base/clock';
 import type { Reason } from '../base/errors';
-import { type Log, traceparentOf } from '../base/meters';
+import { type Log, traceparentOf } from '../base/log';
 import { escapeText } from '../base/text';
 import {
   type CallStatus,

@@ -9,7 +9,7 @@ import type { AuditedAct } from '../access/audit';
 import type { CallRule, CheckNames, EVERY_RIGHT, NamedByCommand } from '../access/authorization';
 import { type DescribedCall, describedCalls, type Verb } from '../access/verbs';
 import type { StreamCall } from '../base/call';
-import type { CallTrace } from '../base/meters';
+import type { CallTrace } from '../base/log';
 import type { ReadableNames } from '../base/names';
 import type { Priority } from '../flow/fair-queue';
 import type { ErrorSummary } from './call-errors';

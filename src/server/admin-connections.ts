@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { networkOf } from '../base/callers';
+import { networkOf } from '../base/addresses';
 
 /** Bounds of the open connections. */
 export interface ConnectionLimits {

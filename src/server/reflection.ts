@@ -15,7 +15,7 @@ import {
   type ServerReflectionServer,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import { admit, OpenStreams } from '../rpc/open-streams';
 import type { OfferedService, OpenRows } from '../rpc/service';
 

@@ -13,7 +13,7 @@ import {
 import type { CallerOrder as EngineOrder, CallerQuery, Callers, CallerUse } from '../base/callers';
 import type { CheckNames } from '../access/authorization';
 import type { Clock } from '../base/clock';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import type { Limits } from '../leases/lease';
 import { LIST_PAGES } from '../base/names';
 import { endQuarantine, type Quarantine, type StoreHealth, type StoreOperations } from '../base/store-state';

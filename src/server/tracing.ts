@@ -9,7 +9,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { systemClock } from '../base/clock';
-import type { Log } from '../base/meters';
+import type { Log } from '../base/log';
 import type { CountedLoss, Service } from '../leases/lease';
 import type { LeaseObserver, ObservedCall } from '../leases/lease-meters';
 import type { CallSpans, EndedCall } from '../rpc/entry/call-meters';

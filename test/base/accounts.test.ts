@@ -292,6 +292,14 @@ describe('the table of callers', () => {
     expect([shown(), callers.recentMs]).toEqual([[[7, 1, 0]], 54_000]);
   });
 
+  test('a refusal long after the last call is recent', async () => {
+    const { clock, callers, call, list } = started();
+    const caller = call('a');
+    await clock.advance(70_000);
+    callers.refused(caller, 'NOT_ALLOWED');
+    expect(list().callers.map((one) => one.recentRefusalCount)).toEqual([1]);
+  });
+
   test('the callers who call now come first, whatever others did an hour ago', async () => {
     const { clock, call, listed } = started();
     call('yesterday', '10.0.0.1', 1000);

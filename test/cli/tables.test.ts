@@ -262,9 +262,20 @@ describe('type lines', () => {
     constructor(answers: Readonly<Record<string, readonly string[]>>) {
       const err = new PassThrough().setEncoding('utf8').on('data', (text: string) => (this.drawn += text));
       const terminal = { input: this.input, err, interrupted: new AbortController().signal };
+      /** Ends the query before, as the client of type-ahead does. */
+      let supersede = (_error?: Error): void => undefined;
       const typeAhead = {
-        type: async (text: string) => (answers[text] ?? []).map((one) => suggestion(one)),
-        close: () => (this.isClosed = true),
+        type: (text: string) => {
+          supersede();
+          return new Promise<Suggestion[] | undefined>((resolve, reject) => {
+            supersede = (error) => (error === undefined ? resolve(undefined) : reject(error));
+            setImmediate(() => resolve((answers[text] ?? []).map((one) => suggestion(one))));
+          });
+        },
+        close: () => {
+          this.isClosed = true;
+          supersede(new Error('the client is closed'));
+        },
       };
       const hf = { dictionary: () => ({ typeAhead: () => typeAhead }) };
       this.chosen = typeOnTerminal(terminal as unknown as Terminal, hf as unknown as Holdfast, 'd', {
@@ -302,6 +313,22 @@ describe('type lines', () => {
     await typist.draws('› Top');
     typist.press('a\r');
     expect((await typist.chosen)?.text).toBe('Aachen');
+  });
+
+  test('a key after Enter changes nothing', async () => {
+    const typist = new Typist({ '': ['Top'], a: ['Aachen'], ab: ['Abo'] });
+    await typist.draws('› Top');
+    typist.press('a\rb');
+    expect((await typist.chosen)?.text).toBe('Aachen');
+  });
+
+  test('nothing is drawn after the terminal was given back, also if a query was pending', async () => {
+    const typist = new Typist({ '': ['Top'], a: ['Aachen'] });
+    await typist.draws('› Top');
+    typist.press('a\u0004');
+    expect(await typist.chosen).toBeUndefined();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(typist.drawn).toMatch(/\r\u001b\[J$/);
   });
 
   test('Ctrl-C ends with the exit code 130, and gives the terminal back', async () => {

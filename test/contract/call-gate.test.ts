@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { networkOf } from '../../src/base/callers';
+import { networkOf } from '../../src/base/addresses';
 import { HoldfastError } from '../../src/base/errors';
 import { defaultLimits } from '../../src/leases/lease';
 import { lockService } from '../../src/leases/service/lease-services';

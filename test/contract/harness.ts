@@ -18,7 +18,7 @@ import { defaultLimits } from '../../src/leases/lease';
 import { defaultSessionLimits, type SessionLimits } from '../../src/leases/sessions/session-requests';
 import { Sessions } from '../../src/leases/sessions/sessions';
 import { type AccessSettings, openAccess, type OpenedAccess } from '../../src/access/open-access';
-import type { Log } from '../../src/base/meters';
+import type { Log } from '../../src/base/log';
 import type { MethodMeter } from '../../src/rpc/entry/call-meters';
 import type { OfferedCall, OfferedService } from '../../src/rpc/service';
 import { GrpcServer } from '../../src/server/grpc-server';

@@ -2,7 +2,7 @@ import { AllowedPlaces } from '../../src/access/prefixes';
 import { type Account, NO_QUOTAS, type Quotas } from '../../src/base/accounts';
 import type { StreamCall } from '../../src/base/call';
 import type { Clock } from '../../src/base/clock';
-import type { Log } from '../../src/base/meters';
+import type { Log } from '../../src/base/log';
 import type { ReadableNames } from '../../src/base/names';
 import type { HoldEvent, ResourceView } from '../../src/leases/lease';
 import type { AcquireRequest, HoldSink, WatchSink } from '../../src/leases/lease-requests';

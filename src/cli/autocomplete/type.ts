@@ -5,7 +5,7 @@ import { escapeText } from '../../base/text';
 import { textWidth } from '../table';
 import { CliError, type Terminal } from '../terminal';
 
-export interface TypeView {
+interface TypeView {
   readonly text: string;
   readonly suggestions: readonly Suggestion[];
   /** The chosen suggestion. */
@@ -51,7 +51,7 @@ function tail(text: string, width: number): string {
   return chars.join('');
 }
 
-export interface TypeFlags {
+interface TypeFlags {
   limit: number;
   recents?: string;
 }
@@ -78,14 +78,18 @@ export function typeOnTerminal(
     ...{ limit, signal: terminal.interrupted },
     ...(recents !== undefined && { recents }),
   });
+  const field = new TypedField(terminal, (text) => typeAhead.type(text));
+  let isEntered = false;
   return new Promise<Suggestion | undefined>((resolve, reject) => {
-    const field = new TypedField(terminal, (text) => typeAhead.type(text));
     const onKey = (_: string | undefined, key: Key) => {
       if (key.ctrl && key.name === 'c') reject(new CliError('ended by Ctrl-C', INTERRUPTED));
       else if (key.name === 'escape' || (key.ctrl && key.name === 'd')) resolve(undefined);
-      else if (key.name === 'return' || key.name === 'enter')
+      else if (isEntered) return;
+      else if (key.name === 'return' || key.name === 'enter') {
+        // A further key would change the text whose suggestions are awaited.
+        isEntered = true;
         void field.answer.then(() => resolve(field.chosen));
-      else field.press(key);
+      } else field.press(key);
     };
     terminal.interrupted.addEventListener('abort', () => reject(terminal.interrupted.reason as Error), {
       once: true,
@@ -96,6 +100,7 @@ export function typeOnTerminal(
     input.resume();
     field.start();
   }).finally(() => {
+    field.end();
     typeAhead.close();
     input.removeAllListeners('keypress');
     input.setRawMode(false);
@@ -110,6 +115,7 @@ class TypedField {
   private suggestions: readonly Suggestion[] = [];
   private index = 0;
   private problem = '';
+  private isOver = false;
   /** Resolves when the suggestions are those of the typed text: Enter may come before them. */
   answer: Promise<void> = Promise.resolve();
 
@@ -132,6 +138,11 @@ class TypedField {
     else if (name === 'backspace') this.change(withoutLast(this.text));
     else if (ctrl && name === 'u') this.change('');
     else if (!ctrl && !meta && /^[^\p{Cc}]+$/u.test(sequence)) this.change(this.text + sequence);
+  }
+
+  /** Draws no more: the terminal is given back. */
+  end(): void {
+    this.isOver = true;
   }
 
   private move(step: number): void {
@@ -157,6 +168,7 @@ class TypedField {
 
   /** Draws below the line of the cursor, and leaves the cursor behind the typed text. */
   private draw(): void {
+    if (this.isOver) return;
     const { columns, rows } = this.terminal.err as Partial<{ columns: number; rows: number }>;
     const [head = '', ...below] = typeLines(this.view, { columns: columns ?? 80, rows: rows ?? 24 });
     const up = below.length > 0 ? `\u001b[${below.length}A` : '';
@@ -165,7 +177,7 @@ class TypedField {
   }
 
   /** What `typeLines` draws. */
-  get view() {
+  private get view(): TypeView {
     const { text, suggestions, index, problem } = this;
     return { text, suggestions, index, problem };
   }

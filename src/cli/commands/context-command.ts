@@ -23,7 +23,7 @@ export function addContext(program: Command, terminal: Terminal): void {
   context
     .command('set')
     .summary('create or replace a context')
-    .description('Creates or replaces a context. The first context is chosen at once.')
+    .description('Creates or replaces a context. It is chosen at once if no context is chosen.')
     .argument('<name>', 'name of the context')
     .requiredOption('-a, --address <host:port,…>', 'servers of one store')
     .option('--tls', 'use TLS')

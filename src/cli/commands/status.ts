@@ -94,7 +94,7 @@ export function addStatus(program: Command, terminal: Terminal): void {
     .command('status')
     .summary('show a server, its store and a quarantine')
     .description(
-      'Shows the version of a server, the state of its store, the warnings about the store, a pause of grants, and the end of the TLS certificate of each address. JSON has its names and days left, too.',
+      'Shows the version of a server, the state of its store, the warnings about the store, and a pause of grants; without --all also the end of the TLS certificate of each address. JSON then has its names and days left, too.',
     );
   command.option(
     '--all',
@@ -121,7 +121,9 @@ export function addStatus(program: Command, terminal: Terminal): void {
     );
     if (endedQuarantine === undefined) terminal.err.write('there was no quarantine\n');
     else
-      terminal.err.write(`ended ${ms(endedQuarantine.remainingDuration)} early${risk ? `: ${risk}` : ''}\n`);
+      terminal.err.write(
+        `ended ${durationText(endedQuarantine.remainingDuration)} early${risk ? `: ${risk}` : ''}\n`,
+      );
   });
 }
 
@@ -165,18 +167,18 @@ function endText(endMs: number): string {
 }
 
 function lines(info: GetServerInfoResponse, certificates: readonly Certificate[]): string[] {
-  const { version, minTtl, defaultTtl, maxTtl, features, storeState, quarantine } = info;
+  const { version, minTtl, defaultTtl, maxTtl, features, quarantine } = info;
   return fields([
     ['version', version],
-    ['store', storeStateToJSON(storeState).replace('STORE_STATE_', '').toLowerCase()],
+    ['store', storeText(info)],
     ['grants', quarantine && pauseText(quarantine)],
     ...warningsBesidePause(info).map((warning) => ['warning', warning] as const),
     ...certificates.map(certificateRow),
-    ['ttl', `${ms(minTtl)} to ${ms(maxTtl)}, default ${ms(defaultTtl)}`],
+    ['ttl', `${durationText(minTtl)} to ${durationText(maxTtl)}, default ${durationText(defaultTtl)}`],
     ['features', features.map((one) => featureToJSON(one).replace('FEATURE_', '').toLowerCase()).join(', ')],
   ]);
 }
 
-function ms(duration: Duration | undefined): string {
+function durationText(duration: Duration | undefined): string {
   return duration ? spanText(durationToMs(duration) ?? 0) : '0s';
 }

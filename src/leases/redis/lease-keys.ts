@@ -1,7 +1,7 @@
 import { BUCKET_COUNT, bucketOf, epochKey, LEASE_LAYOUT } from '../../redis/buckets';
 import type { Resource, Service } from '../lease';
 
-const serviceLetters = { lock: `l${LEASE_LAYOUT}`, semaphore: `s${LEASE_LAYOUT}` } as const;
+const serviceTags = { lock: `l${LEASE_LAYOUT}`, semaphore: `s${LEASE_LAYOUT}` } as const;
 
 /**
  * The keys of a resource for the scripts, which derive the other keys from the first (leases/scripts/shared/layout.lua).
@@ -19,7 +19,7 @@ export function leaseKeys(prefix: string, { service, name }: Resource): [state: 
  * of a name has this form.
  */
 export function namesKeys(prefix: string, service: Service, bucket: number): [names: string, epoch: string] {
-  return [`${prefix}:{${bucket}}:${serviceLetters[service]}:names`, epochKey(prefix, bucket)];
+  return [`${prefix}:{${bucket}}:${serviceTags[service]}:names`, epochKey(prefix, bucket)];
 }
 
 interface KeyHeads {
@@ -36,7 +36,7 @@ function keyHeads(prefix: string, bucket: number, service: Service): KeyHeads {
   let ofPrefix = heads[service].get(prefix);
   if (ofPrefix === undefined) {
     ofPrefix = Array.from({ length: BUCKET_COUNT }, (_, index) => ({
-      state: `${prefix}:{${index}}:${serviceLetters[service]}:state:`,
+      state: `${prefix}:{${index}}:${serviceTags[service]}:state:`,
       epoch: epochKey(prefix, index),
     }));
     if (heads[service].size >= MOST_CACHED_PREFIXES) heads[service].clear();
@@ -50,12 +50,10 @@ export function resourceOfStateKey(prefix: string, key: string): Resource | unde
   if (!key.startsWith(`${prefix}:{`)) return undefined;
   const close = key.indexOf('}:', prefix.length + 2);
   if (close < 0) return undefined;
-  const found = Object.entries(serviceLetters).find(([, letter]) =>
-    key.startsWith(`${letter}:state:`, close + 2),
-  );
+  const found = Object.entries(serviceTags).find(([, tag]) => key.startsWith(`${tag}:state:`, close + 2));
   if (!found) return undefined;
-  const [service, letter] = found as [Service, string];
-  return { service, name: key.slice(close + 2 + `${letter}:state:`.length) };
+  const [service, tag] = found as [Service, string];
+  return { service, name: key.slice(close + 2 + `${tag}:state:`.length) };
 }
 
 const REQUEST_ID_LENGTH = 36;

@@ -7,7 +7,7 @@
 --        ("": from the first)  4 maximum number of names to examine  5 maximum number of names to answer
 --        6 only resources that show a holder or a waiter with this holder_id ("": any)
 --        7 answer 1: views of resources, 0: numbers of waiters  8 maximum number of holders and of waiters to show
---        9 only resources that show a holder or a waiter with this identity, the same one as of 6 ("": any)
+--        9 only resources that show a holder or a waiter with this identity; with 6, one that has both ("": any)
 -- Reply  { { name, resource_view, is_inexact } or { name, number of waiters } ... },
 --        last examined name ("": no more names), number of examined names,
 --        { names that may leave the index (lease-unlist.lua) ... }
@@ -20,8 +20,8 @@
 -- @include shared/state.lua
 -- @include shared/views.lua
 local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
-local most_looked_at, most_shown, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local wants_views, max_shown, identity = ARGV[7] == '1', tonumber(ARGV[8]), ARGV[9]
+local most_examined, most_names, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
+local wants_views, most_people, identity = ARGV[7] == '1', tonumber(ARGV[8]), ARGV[9]
 local MOST_WORK = 64 -- in records; METADATA_BYTES of metadata count as one more
 local METADATA_BYTES = 512
 
@@ -57,7 +57,7 @@ local function look(name)
   if not is_in_use() then return nil end
   if not wants_views and not is_filtered then return { name, meta.queue } end
   more = false
-  local view = resource_view(max_shown)
+  local view = resource_view(most_people)
   for _, request in pairs(records) do
     work = work + 1 + (request and #request.metadata / METADATA_BYTES or 0)
   end
@@ -68,13 +68,13 @@ end
 -- No name has the byte 255, which is no UTF-8.
 local names = redis.call(
   'ZRANGEBYLEX', index_key, after == '' and '[' .. prefix or '(' .. after, '(' .. prefix .. '\255', 'LIMIT', '0',
-  most_looked_at)
-local shown, unused, looked_at = {}, {}, 0
+  most_examined)
+local shown, unused, examined = {}, {}, 0
 for _, name in ipairs(names) do
-  if #shown == most_shown or work >= MOST_WORK then break end
+  if #shown == most_names or work >= MOST_WORK then break end
   shown[#shown + 1] = look(name)
   if is_unused() then unused[#unused + 1] = name end
-  looked_at = looked_at + 1
+  examined = examined + 1
 end
-local is_end = looked_at == #names and looked_at < tonumber(most_looked_at)
-return { shown, is_end and '' or names[looked_at], looked_at, unused }
+local is_end = examined == #names and examined < tonumber(most_examined)
+return { shown, is_end and '' or names[examined], examined, unused }

@@ -1,7 +1,7 @@
 import type { ArrivingCall } from '../../access/access';
 import type { PresentedCertificate } from '../../access/caller';
 import type { HoldfastError } from '../../base/errors';
-import type { CallTrace } from '../../base/meters';
+import type { CallTrace } from '../../base/log';
 import type { Priority } from '../../flow/fair-queue';
 import { Reader } from './reading-turns';
 

@@ -6,7 +6,7 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import type { CallMeters, CallSpans, MethodMeter } from './call-meters';
-import { traceparentOf } from '../../base/meters';
+import { traceparentOf } from '../../base/log';
 import { REASON_TRAILER } from '../call-errors';
 import { incomingCall, sendHeaders } from './grpc-js';
 import { beginArrival } from './http2-arrival';

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Metadata, type Server, status } from '@grpc/grpc-js';
 import { HoldfastError } from '../../base/errors';
-import type { Log } from '../../base/meters';
+import type { Log } from '../../base/log';
 import { timeSpan } from '../../base/text';
 import { nextTurn } from '../../flow/turns';
 import { toCallStatus } from '../call-errors';

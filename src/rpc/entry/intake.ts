@@ -5,7 +5,7 @@ import { HoldfastError } from '../../base/errors';
 import { toCallStatus } from '../call-errors';
 import type { Arrival } from './arrival';
 import { incomingCall, type IncomingCall } from './grpc-js';
-import type { Log } from '../../base/meters';
+import type { Log } from '../../base/log';
 import { MessageFraming } from './framing';
 import { defaultIntakeLimits, UnfinishedRequest, UnfinishedRequests, type IntakeLimits } from './unfinished';
 

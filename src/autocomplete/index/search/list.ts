@@ -21,13 +21,7 @@ export function endOfEqualForms({ forms, beginnings }: SuffixIndex, element: num
     equal += distance;
     distance *= 2;
   }
-  let different = Math.min(equal + distance, to);
-  while (different - equal > 1) {
-    const middle = (equal + different) >>> 1;
-    if (isEqual(middle)) equal = middle;
-    else different = middle;
-  }
-  return different;
+  return firstFrom(equal + 1, Math.min(equal + distance, to), (other) => !isEqual(other));
 }
 
 /**

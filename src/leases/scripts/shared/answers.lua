@@ -5,11 +5,12 @@
 -- @include state.lua
 -- @include transitions.lua
 
--- The last step of a script: `answer` writes all changes and makes the reply.
+-- The last step of a script: `answer`.
 
 -- The keys expire at the retention time after the last lease's end, or a little later, so that few scripts move the expiry.
--- A deleted semaphore keeps only its tombstones. True: the expiry of the state and of all sorted sets must be set.
-local function moves_expiry(retention_ms)
+-- A deleted semaphore keeps only its tombstones. Sets `meta.expires` and `expiring`. Returns true if the expiries must be
+-- written.
+local function extend_expiry(retention_ms)
   local wanted, margin = now + REMEMBER_US, 0
   if meta.limit then wanted, margin = meta.till + retention_ms * 1000, math.min(retention_ms * 100, MARGIN_US) end
   if meta.limit and wanted <= meta.expires then return false end
@@ -21,14 +22,14 @@ local function moves_expiry(retention_ms)
   return true
 end
 
--- Writes all changes in one command.
+-- Writes all changes and makes the reply. The head and the records of the state are one HSET.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   local has_change = next(change) ~= nil
   if meta.limit or has_change then
     shrink_head()
     if must_list() then list_name() end
-    local is_moved = moves_expiry(retention_ms)
+    local is_moved = extend_expiry(retention_ms)
     -- A script with `own_only` does not update `seen`: the next script must still see the stall before, and a clock that
     -- was set back.
     meta.seen = own_only and stored_seen or now

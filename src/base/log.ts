@@ -1,5 +1,55 @@
+import type { IncomingHttpHeaders } from 'node:http2';
+import type { Metadata } from '@grpc/grpc-js';
 import type { Clock, Timer } from './clock';
-import type { Log } from './meters';
+import { escapeText } from './text';
+
+/** The part of a logger that the server uses. A pino logger has this shape. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What connects a call with the logs and traces of its caller. */
+export interface CallTrace {
+  /** The W3C trace context of the caller. */
+  readonly traceparent?: string;
+  /** The header `x-request-id`, escaped. Not the `request_id` of a lease, which is a secret. */
+  readonly callId?: string;
+}
+
+/** The form of the versions of the W3C recommendation; later versions may add more fields. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** Longer ids are cut. */
+const MAX_ID_CHARS = 128;
+
+/** Undefined: the call has no valid trace context. */
+export function traceparentOf(metadata: Metadata): string | undefined {
+  return validTraceparent(metadata.get('traceparent')[0]);
+}
+
+/** The trace of a call. A header that is not valid is left out. */
+export function traceOf(metadata: Metadata): CallTrace {
+  return traceOfValues(metadata.get('traceparent')[0], metadata.get('x-request-id')[0]);
+}
+
+/** As `traceOf`, for a call that has not begun. */
+export function traceOfHeaders(headers: IncomingHttpHeaders): CallTrace {
+  return traceOfValues(headers['traceparent'], headers['x-request-id']);
+}
+
+function traceOfValues(traceparent: unknown, id: unknown): CallTrace {
+  const valid = validTraceparent(traceparent);
+  return {
+    ...(valid !== undefined && { traceparent: valid }),
+    ...(typeof id === 'string' && id !== '' && { callId: escapeText(id.slice(0, MAX_ID_CHARS)) }),
+  };
+}
+
+function validTraceparent(value: unknown): string | undefined {
+  return typeof value === 'string' && TRACEPARENT.test(value) ? value : undefined;
+}
 
 export interface SampleBounds {
   readonly intervalMs: number;
