@@ -20,7 +20,11 @@ module.exports = {
   },
   moduleFileExtensions: ['ts', 'js', 'cjs', 'mjs', 'json', 'node'],
   // As "paths" of tsconfig.json.
-  moduleNameMapper: { '^@holdfast/client$': '<rootDir>/clients/typescript/index.ts' },
+  moduleNameMapper: {
+    '^@holdfast/client$': '<rootDir>/clients/typescript/index.ts',
+    // An `import()` in src/cli names the compiled file.
+    '^(\\.\\./\\.\\./(?:server|access)/.+)\\.js$': '$1',
+  },
   // The files in dist/ have the same module names as their sources.
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   // Compiles each module once for all test files of a worker.

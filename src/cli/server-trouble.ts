@@ -10,7 +10,7 @@ import {
   StoreState,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { problemText } from './output';
-import { clockText, type Terminal, timeOfDayMs } from './terminal';
+import { ASKING, clockText, type Terminal, timeOfDayMs } from './terminal';
 
 const CAUSES: ReadonlyMap<QuarantineCause, string> = new Map([
   [QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN, 'the store was emptied or is new'],
@@ -56,11 +56,6 @@ export async function notePause(
   if (pause !== undefined) err.write(`holdfast: grants are ${pause}\n`);
 }
 
-/** The first question: most runs are granted before (ms). */
-const FIRST_MS = 1000;
-const INTERVAL_MS = 3000;
-/** A server without an answer for this time is silent. The restart of a server takes less (ms). */
-const ANSWER_MS = 5000;
 /** The question after a loss. The command has ended, and the program waits for the answer (ms). */
 const AT_LOSS_MS = 300;
 
@@ -89,7 +84,7 @@ export class RunTrouble {
 
   /** @param isQuiet no lines */
   constructor(
-    private readonly terminal: Pick<Terminal, 'err'>,
+    private readonly terminal: Pick<Terminal, 'err' | 'asking'>,
     private readonly isQuiet: boolean,
   ) {}
 
@@ -111,10 +106,11 @@ export class RunTrouble {
   }
 
   private async observe(hf: Holdfast, signal: AbortSignal): Promise<void> {
-    for (let waitMs = FIRST_MS; ; waitMs = INTERVAL_MS) {
+    const { firstMs, intervalMs, answerMs } = this.terminal.asking ?? ASKING;
+    for (let waitMs = firstMs; ; waitMs = intervalMs) {
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
-      const trouble = await troubleOf(hf, { timeout: ANSWER_MS, signal });
+      const trouble = await troubleOf(hf, { timeout: answerMs, signal });
       if (signal.aborted) return;
       this.found(trouble);
     }

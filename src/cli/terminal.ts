@@ -10,6 +10,16 @@ import {
 } from '../../clients/typescript';
 import { toMs } from '../../clients/typescript/time-span';
 
+export interface Asking {
+  /** The first question: most runs are granted before (ms). */
+  readonly firstMs: number;
+  readonly intervalMs: number;
+  /** A server without an answer for this time is silent. The restart of a server takes less (ms). */
+  readonly answerMs: number;
+}
+
+export const ASKING: Asking = { firstMs: 1000, intervalMs: 3000, answerMs: 5000 };
+
 /** What a command may use of its process. Tests give their own. */
 export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
@@ -27,6 +37,8 @@ export interface Terminal {
   readonly errIsTerminal: boolean;
   /** Aborts on the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. */
   readonly interrupted: AbortSignal;
+  /** How a command that waits or watches asks whether its servers answer. Default: ASKING. */
+  readonly asking?: Asking;
   /**
    * Gives all later signals for the process to `receive` instead. The function in the answer ends this.
    */

@@ -11,7 +11,9 @@ import {
   isRunning,
   watchdogOf,
 } from '../support/cli/cli-process';
+import { runProgram } from '../support/cli/run-program';
 import { closeAll, eventually } from '../support/eventually';
+import { inheritedEnvironment } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { scratchFolder } from '../support/scratch-folder';
@@ -57,6 +59,9 @@ async function lockRun(...args: string[]): Promise<CliProcess> {
   await cli.ended();
   return cli;
 }
+
+/** A command of an operator, in this process. */
+const operator = (...args: string[]) => runProgram([...args, '-a', server.address]);
 
 const code = ({ exit }: CliProcess): CliExit['code'] | undefined => exit?.code;
 
@@ -217,13 +222,13 @@ describe('signals', () => {
 describe('the lease', () => {
   test('is not granted: 75, or the code of -E, and the holder is named', async () => {
     await whileHeld(async () => {
-      const once = await lockRun('--wait', '0s', '--', 'true');
-      expect(once).toMatchObject({
+      const once = lockRun('--wait', '0s', '--', 'true');
+      const after = lockRun('--wait', '300ms', '-E', '3', '--', 'true');
+      expect(await once).toMatchObject({
         exit: { code: 75 },
         stderr: `holdfast: lock "${name}" was not granted\n`,
       });
-      const after = await lockRun('--wait', '300ms', '-E', '3', '--', 'true');
-      expect(after).toMatchObject({
+      expect(await after).toMatchObject({
         exit: { code: 3 },
         stderr: `holdfast: lock "${name}" was not granted within 300ms\n`,
       });
@@ -237,8 +242,7 @@ describe('the lease', () => {
     for (const force of [[], ['--force']]) {
       const cli = start(['lock', 'run', name, '--', 'sh', '-c', script]);
       await cli.prints('ready');
-      const revoke = start(['lock', 'revoke', name, '--all', ...force]);
-      expect(await revoke.ended()).toEqual({ code: 0, signal: null });
+      expect(await operator('lock', 'revoke', name, '--all', ...force)).toMatchObject({ code: 0 });
       expect(await cli.ended()).toEqual({ code: 76, signal: null });
       expect(cli.stdout).toBe('ready\nended\n');
       expect(cli.stderr).toContain(
@@ -260,9 +264,9 @@ describe('the lease', () => {
     await eventually('a waiter', async () => (await lockState()).waiters === 1);
     const { lock } = await hf.call(locks.getLock, { name });
     const token = String(lock?.holders[0]?.fencingToken);
-    const revoke = start(['lock', 'revoke', name, '--token', token, '--reason', 'a test']);
-    expect(await revoke.ended()).toEqual({ code: 0, signal: null });
-    expect(revoke.stderr).toMatch(/^revoked: 1; free in [\d.]+(ms|s)\n$/);
+    const revoke = await operator('lock', 'revoke', name, '--token', token, '--reason', 'a test');
+    expect(revoke).toMatchObject({ code: 0 });
+    expect(revoke.err).toMatch(/^revoked: 1; free in [\d.]+(ms|s)\n$/);
     expect(await next).toBe(false);
     expect(await cli.ended()).toEqual({ code: 76, signal: null });
   });
@@ -324,8 +328,7 @@ describe('the lease', () => {
   });
 
   test('of a paused semaphore is not granted, and the message says why and what to do', async () => {
-    const paused = start(['semaphore', 'set-limit', name, '0']);
-    expect(await paused.ended()).toEqual({ code: 0, signal: null });
+    expect(await operator('semaphore', 'set-limit', name, '0')).toMatchObject({ code: 0 });
     const cli = start(['semaphore', 'run', name, '--wait', '0s', '--', 'true']);
     expect(await cli.ended()).toEqual({ code: 75, signal: null });
     expect(cli.stderr).toBe(
@@ -399,21 +402,25 @@ describe('surroundings', () => {
 });
 
 describe('errors', () => {
+  /** In this process: no command is started. */
+  const refused = (...args: string[]) =>
+    runProgram(args, { env: { ...inheritedEnvironment(), HOLDFAST_ADDRESS: server.address } });
+
   test('no server answers: 69', async () => {
-    const cli = await lockRun('-a', '127.0.0.1:1', '--timeout', '500ms', '--', 'true');
-    expect(code(cli)).toBe(69);
-    expect(cli.stderr).toMatch(/^holdfast: no server answered in time/);
+    const words = ['-a', '127.0.0.1:1', '--timeout', '500ms', '--', 'true'];
+    const { code, err } = await refused('lock', 'run', name, ...words);
+    expect(code).toBe(69);
+    expect(err).toMatch(/^no server answered in time/);
   });
 
   test.each([
-    [['semaphore', 'run'], 'does not exist: create it with --limit or "semaphore set-limit"', 1],
-    [['lock', 'run', '--ttl', '100h'], 'holdfast: --ttl is 100 h and must be from', 64],
-    [['elect', '--holder', 'a\u0001'], 'holdfast: --holder must not contain control characters', 64],
+    [['semaphore', 'run'], /does not exist: create it with --limit or "semaphore set-limit"/, 1],
+    [['lock', 'run', '--ttl', '100h'], /^--ttl is 100 h and must be from/, 64],
+    [['elect', '--holder', 'a\u0001'], /^--holder must not contain control characters/, 64],
   ])('%j is refused in the words of the flags', async (words, text, expected) => {
-    const cli = start([...words, name, '--', 'true']);
-    await cli.ended();
-    expect(cli.stderr).toContain(text);
-    expect(code(cli)).toBe(expected);
+    const { code, err } = await refused(...words, name, '--', 'true');
+    expect(err).toMatch(text);
+    expect(code).toBe(expected);
   });
 
   test.each([
@@ -425,8 +432,14 @@ describe('errors', () => {
     ['an unknown context', ['--context', 'nowhere', '--', 'true']],
     ['a token file that is not there', ['--token-file', '/nowhere', '--', 'true']],
   ])('%s: 64', async (_title, args) => {
-    const cli = await lockRun(...args);
-    expect(cli.stderr).not.toBe('');
+    const { code, out, err } = await refused('lock', 'run', name, ...args);
+    expect(err).not.toBe('');
+    expect([code, out]).toEqual([64, '']);
+  });
+
+  test('a wrong use of the built program has one line and the exit code 64', async () => {
+    const cli = await lockRun('--ttl', '1s', '--', 'true');
+    expect(cli.stderr).toMatch(/^holdfast: --ttl must be at least .*\n$/);
     expect([code(cli), cli.stdout]).toEqual([64, '']);
   });
 });

@@ -3,6 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES, VERBS } from '../../src/access/verbs';
 import { POLICY_SERVICES, POLICY_VERBS } from '../../src/cli/commands/checks';
+import { CliProcess } from '../support/cli/cli-process';
+import { runProgram } from '../support/cli/run-program';
 import { closeAll, eventually } from '../support/eventually';
 import { freePort } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -12,22 +14,63 @@ import { scratchFolder } from '../support/scratch-folder';
 
 const PROGRAM = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 
-describe('holdfast serve', () => {
-  let redis: RedisProcess;
-  let server: ServerProcess;
+let redis: RedisProcess;
+let server: ServerProcess;
 
-  beforeAll(async () => {
-    redis = await RedisProcess.start();
-    // The words after `node`: the program, and its command.
-    server = await ServerProcess.start({ redisUrl: redis.url, nodeArguments: [PROGRAM], program: 'serve' });
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  // The words after `node`: the program, and its command.
+  server = await ServerProcess.start({ redisUrl: redis.url, nodeArguments: [PROGRAM], program: 'serve' });
+});
+afterAll(() =>
+  closeAll(
+    () => server?.close(),
+    () => redis?.close(),
+  ),
+);
+
+describe('holdfast health', () => {
+  const health = async (address: string, ...words: string[]): Promise<number> =>
+    (await runProgram(['health', '--address', address, ...words])).code;
+
+  it('ends with 0 while the server is serving', async () => {
+    await eventually('a serving server', async () => (await health(server.listen, '--timeout', '20s')) === 0);
+    expect(await health(server.listen, '--service', 'holdfast.grants', '--timeout', '20s')).toBe(0);
   });
-  afterAll(() =>
-    closeAll(
-      () => server?.close(),
-      () => redis?.close(),
-    ),
-  );
 
+  it('ends with 69 if nobody listens, or if the server does not answer', async () => {
+    expect(await health(`127.0.0.1:${await freePort()}`, '--alive', '--timeout', '1s')).toBe(69);
+    server.stop();
+    expect(await health(server.listen, '--alive', '--timeout', '1s')).toBe(69);
+    server.cont();
+  });
+
+  it('ends with 1 while Redis is down, and with 0 if only an answer is wanted', async () => {
+    await redis.kill();
+    await eventually(
+      'a server that is not serving',
+      async () => (await health(server.listen, '--timeout', '20s')) === 1,
+    );
+    expect(await health(server.listen, '--alive', '--timeout', '20s')).toBe(0);
+    await redis.restart();
+    await eventually(
+      'a server that serves again',
+      async () => (await health(server.listen, '--timeout', '20s')) === 0,
+    );
+  });
+});
+
+/** The built program, in which the commands load the modules of the server when they run. */
+async function built(words: readonly string[], onlyEnv: Readonly<Record<string, string>> = {}) {
+  const cli = new CliProcess(words, { onlyEnv });
+  const { code } = await cli.ended();
+  return { code, out: cli.stdout, err: cli.stderr };
+}
+
+const holdfast = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runProgram(words, { env });
+
+describe('holdfast serve', () => {
   it('drains once on a Ctrl-C that arrives twice, as under npm, and ends with 0', async () => {
     server.signal('SIGINT');
     // On a busy machine the server may have drained and ended before the second signal.
@@ -58,105 +101,44 @@ function trySignal(program: ServerProcess, signal: NodeJS.Signals): void {
   }
 }
 
-describe('holdfast health', () => {
-  let redis: RedisProcess;
-  let server: ServerProcess;
-
-  beforeAll(async () => {
-    redis = await RedisProcess.start();
-    server = await ServerProcess.start({ redisUrl: redis.url });
-  });
-  afterAll(() =>
-    closeAll(
-      () => server?.close(),
-      () => redis?.close(),
-    ),
-  );
-
-  function health(address: string, ...words: string[]): Promise<number> {
-    return new Promise((resolve) => {
-      execFile(process.execPath, [PROGRAM, 'health', '--address', address, ...words], (error) =>
-        resolve(error === null ? 0 : Number(error.code)),
-      );
-    });
-  }
-
-  it('ends with 0 while the server is serving', async () => {
-    await eventually('a serving server', async () => (await health(server.listen, '--timeout', '20s')) === 0);
-    expect(await health(server.listen, '--service', 'holdfast.grants', '--timeout', '20s')).toBe(0);
-  });
-
-  it('ends with 69 if nobody listens, or if the server does not answer', async () => {
-    expect(await health(`127.0.0.1:${await freePort()}`, '--alive', '--timeout', '2s')).toBe(69);
-    server.stop();
-    expect(await health(server.listen, '--alive', '--timeout', '2s')).toBe(69);
-    server.cont();
-  });
-
-  it('ends with 1 while Redis is down, and with 0 if only an answer is wanted', async () => {
-    await redis.kill();
-    await eventually(
-      'a server that is not serving',
-      async () => (await health(server.listen, '--timeout', '20s')) === 1,
-    );
-    expect(await health(server.listen, '--alive', '--timeout', '20s')).toBe(0);
-  });
-});
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the built program, because the commands load the modules of the server when they run. */
-function holdfast(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const { PATH } = process.env;
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, ...words], { env: { PATH, ...env } }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-  });
-}
-
 describe('holdfast check-config', () => {
   it('accepts valid settings', async () => {
-    const ended = await holdfast(['check-config'], { HOLDFAST_REDIS_URL: 'rediss://redis:6379' });
-    expect(ended).toEqual({ code: 0, stdout: '', stderr: 'the settings are valid\n' });
+    const ended = await built(['check-config'], { HOLDFAST_REDIS_URL: 'rediss://redis:6379' });
+    expect(ended).toEqual({ code: 0, out: '', err: 'the settings are valid\n' });
   });
 
   it('warns of what valid settings leave open', async () => {
     const tokens = join(scratchFolder(), 'tokens');
     writeFileSync(tokens, '');
     chmodSync(tokens, 0o666);
-    const { code, stderr } = await holdfast(['check-config'], {
+    const { code, err } = await holdfast(['check-config'], {
       ...{ HOLDFAST_REDIS_URL: 'redis://:hunter2@redis:6379', HOLDFAST_AUTH_TOKENS: tokens },
       ...{ HOLDFAST_AUTH_JWT_ISSUER: 'i', HOLDFAST_AUTH_JWT_AUDIENCE: 'a', HOLDFAST_INSECURE: 'jwks' },
       HOLDFAST_AUTH_JWT_JWKS: 'http://login.example/keys',
     });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^warning: INSECURE: HOLDFAST_AUTH_JWT_JWKS has no TLS/m);
-    expect(stderr).toMatch(/^warning: there is no policy/m);
-    expect(stderr).toMatch(/^warning: HOLDFAST_REDIS_URL has no TLS/m);
-    expect(stderr).toMatch(/^warning: HOLDFAST_AUTH_TOKENS: every user of this machine may write/m);
-    expect(stderr).toMatch(/^the settings are valid$/m);
-    expect(stderr).not.toContain('hunter2');
+    expect(err).toMatch(/^warning: INSECURE: HOLDFAST_AUTH_JWT_JWKS has no TLS/m);
+    expect(err).toMatch(/^warning: there is no policy/m);
+    expect(err).toMatch(/^warning: HOLDFAST_REDIS_URL has no TLS/m);
+    expect(err).toMatch(/^warning: HOLDFAST_AUTH_TOKENS: every user of this machine may write/m);
+    expect(err).toMatch(/^the settings are valid$/m);
+    expect(err).not.toContain('hunter2');
   });
 
   it('names every problem on a line of its own, with the exit code 64', async () => {
-    const { code, stderr } = await holdfast(['check-config'], {
+    const { code, err } = await holdfast(['check-config'], {
       HOLDFAST_MAX_TTL: 'long',
       HOLDFAST_MAXTTL: '5m',
     });
     expect(code).toBe(64);
-    expect(stderr).toMatch(/^HOLDFAST_MAXTTL is not a setting/m);
-    expect(stderr).toMatch(/^HOLDFAST_REDIS_URL is required/m);
-    expect(stderr).toMatch(/^HOLDFAST_MAX_TTL must/m);
-    expect(stderr).toMatch(/^holdfast: 3 problems in the settings\n$/m);
+    expect(err).toMatch(/^HOLDFAST_MAXTTL is not a setting/m);
+    expect(err).toMatch(/^HOLDFAST_REDIS_URL is required/m);
+    expect(err).toMatch(/^HOLDFAST_MAX_TTL must/m);
+    expect(err).toMatch(/^3 problems in the settings\n$/m);
   });
 
   it('shows every setting in force with --show, without passwords', async () => {
-    const { code, stdout } = await holdfast(['check-config', '--show'], {
+    const { code, out } = await holdfast(['check-config', '--show'], {
       HOLDFAST_REDIS_URL: 'redis+sentinel://user:hunter2@s1:26379,s2:26379/main',
       HOLDFAST_REDIS_SENTINEL_AUTH: ':hunter3',
       HOLDFAST_DICTIONARY_REDIS_URL: 'redis://:hunter4@words:6379',
@@ -164,14 +146,14 @@ describe('holdfast check-config', () => {
       HOLDFAST_DRAIN_TIMEOUT: '20s',
     });
     expect(code).toBe(0);
-    expect(stdout).not.toContain('hunter');
-    const lines = stdout.split('\n');
+    expect(out).not.toContain('hunter');
+    const lines = out.split('\n');
     expect(lines).toContain('HOLDFAST_REDIS_URL=redis+sentinel://s1:26379,s2:26379/main');
     expect(lines).toContain('HOLDFAST_REDIS_SENTINEL_AUTH=(hidden)');
     expect(lines).toContain('HOLDFAST_REDIS_REPLICA_URL=redis://replica:6379/2');
     expect(lines).toContain('HOLDFAST_DRAIN_TIMEOUT=20s');
     expect(lines).toContain('HOLDFAST_LISTEN=127.0.0.1:50051  # default');
-    expect(stdout).not.toContain('HOLDFAST_TLS_CERT');
+    expect(out).not.toContain('HOLDFAST_TLS_CERT');
   });
 });
 
@@ -181,10 +163,10 @@ describe('holdfast check-policy', () => {
     const quotas = '[{identities: ["token:team-*"], count: together, leases: 5}, {leases: 9, waiters: 4}]';
     writeFileSync(file, `rules: []\nquotas: ${quotas}\n`);
     const ask = (identity: string) => holdfast(['check-policy', file, '--quotas', '--identity', identity]);
-    expect((await ask('token:team-1')).stdout).toBe(
+    expect((await ask('token:team-1')).out).toBe(
       'leases 5: quotas[0], together with all identities of that item\nwaiters 4: quotas[1]\n',
     );
-    expect((await ask('token:x')).stdout).toBe('leases 9: quotas[1]\nwaiters 4: quotas[1]\n');
+    expect((await ask('token:x')).out).toBe('leases 9: quotas[1]\nwaiters 4: quotas[1]\n');
     expect((await holdfast(['check-policy', file, '--quotas'])).code).toBe(64);
   });
 
@@ -198,8 +180,8 @@ describe('holdfast check-policy', () => {
       holdfast([
         ...['check-policy', file, '--identity', 'token:a', '--service', 'LockService', '--verb', verb],
       ]);
-    expect((await ask('use')).stdout).toBe('allowed: rules[0], by the prefix ""; ttl at most 30s\n');
-    expect((await ask('read')).stdout).toBe('allowed: rules[0], by the prefix ""\n');
+    expect((await ask('use')).out).toBe('allowed: rules[0], by the prefix ""; ttl at most 30s\n');
+    expect((await ask('read')).out).toBe('allowed: rules[0], by the prefix ""\n');
   });
 
   const folder = { path: '' };
@@ -227,34 +209,34 @@ describe('holdfast check-policy', () => {
   });
 
   it('accepts a valid policy, and says how many rules it has', async () => {
-    const ended = await holdfast(['check-policy', file('policy.yaml')]);
-    expect(ended).toEqual({ code: 0, stdout: '', stderr: 'the policy is valid: 3 rules, 0 quotas\n' });
+    const ended = await built(['check-policy', file('policy.yaml')]);
+    expect(ended).toEqual({ code: 0, out: '', err: 'the policy is valid: 3 rules, 0 quotas\n' });
   });
 
   it('names each problem with its line, with the exit code 64', async () => {
-    const { code, stderr } = await holdfast(['check-policy', file('bad.yaml')]);
+    const { code, err } = await holdfast(['check-policy', file('bad.yaml')]);
     expect(code).toBe(64);
-    expect(stderr).toContain('line 2: rules[0].services[0]: must be one of LockService');
-    expect(stderr).toContain('line 2: rules[0].allow[0]: must be one of read');
+    expect(err).toContain('line 2: rules[0].services[0]: must be one of LockService');
+    expect(err).toContain('line 2: rules[0].allow[0]: must be one of read');
     expect(await holdfast(['check-policy', file('none.yaml')])).toMatchObject({ code: 64 });
   });
 
   it('says that a call is allowed, and by which rule', async () => {
     const ended = await ask('jobs/1', 'use');
-    expect(ended).toEqual({ code: 0, stdout: 'allowed: rules[1], by the prefix "jobs/"\n', stderr: '' });
+    expect(ended).toEqual({ code: 0, out: 'allowed: rules[1], by the prefix "jobs/"\n', err: '' });
   });
 
   it('says which rule denies a call, with the exit code 77', async () => {
     expect(await ask('jobs/1', 'read')).toMatchObject({
       code: 77,
-      stdout: 'denied: rules[1], by the prefix "jobs/"\n',
+      out: 'denied: rules[1], by the prefix "jobs/"\n',
     });
     expect(await ask('jobs/nightly', 'use')).toMatchObject({
       code: 77,
-      stdout: 'denied: rules[2], by the prefix "jobs/night"\n',
+      out: 'denied: rules[2], by the prefix "jobs/night"\n',
     });
     const other = ['--identity', 'dns:bob'];
-    expect((await ask('jobs/1', 'read', other)).stdout).toMatch(/^denied: no rule has the identity/);
+    expect((await ask('jobs/1', 'read', other)).out).toMatch(/^denied: no rule has the identity/);
   });
 
   it('needs a whole question', async () => {

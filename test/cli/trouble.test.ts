@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -14,9 +14,13 @@ import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';
 import { closeAll, eventually } from '../support/eventually';
+import { inheritedEnvironment } from '../support/processes/child-program';
 import { RedisProcess } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { scratchFolder } from '../support/scratch-folder';
+
+/** A server that refuses connections is asked for this time. A busy server answers within this time too. */
+const SOON = ['--timeout', '2s'];
 
 describe('trouble with servers', () => {
   /** What the program says while nothing is granted, while its server is silent, and when an address hangs. */
@@ -112,22 +116,22 @@ describe('trouble with servers', () => {
       expect([out, code]).toEqual(['', 1]);
     });
 
-    test.each([
-      ['lock run', ['lock', 'run']],
-      ['semaphore run', ['semaphore', 'run', '--limit', '1']],
-      ['elect', ['elect']],
-    ])('%s says once that it waits for the end of the pause, and runs after it', async (_title, words) => {
+    test('lock run, semaphore run and elect say once that they wait for the end of the pause, and run after it', async () => {
       await store.command('FLUSHALL');
       await eventually('the pause', async () => {
         const { out } = await runProgram(['status', '-a', paused.address]);
         return out.includes('paused until');
       });
-      const cli = start([...words, name, '--', 'echo', 'done'], paused.address);
-      await says(cli, /paused until/);
+      const runs = [['lock', 'run'], ['semaphore', 'run', '--limit', '1'], ['elect']].map((words) =>
+        start([...words, name, '--', 'echo', 'done'], paused.address),
+      );
+      for (const cli of runs) await says(cli, /paused until/);
       await runProgram(['end-quarantine', '--reason', 'test', '-a', paused.address]);
-      expect(await cli.ended()).toMatchObject({ code: 0 });
-      expect(cli.stdout).toBe('done\n');
-      expect(cli.stderr.match(/paused until/g)).toHaveLength(1);
+      for (const cli of runs) {
+        expect(await cli.ended()).toMatchObject({ code: 0 });
+        expect(cli.stdout).toBe('done\n');
+        expect(cli.stderr.match(/paused until/g)).toHaveLength(1);
+      }
     });
   });
 
@@ -163,21 +167,10 @@ describe('trouble with servers', () => {
     expect(written).toBe('');
   });
 
-  test('a run says once that the server does not reach its store, and once that it does again', async () => {
+  // A run says so once, and once that the store is reached again.
+  test('a run, status --all, and a run that does not wait name the store that a server does not reach', async () => {
     const holder = start(['lock', 'run', name, '--ttl', '60s', '--', 'sh', '-c', 'echo ready; sleep 60']);
     await holder.prints('ready');
-    await redis.stop();
-    try {
-      await says(holder, 'holdfast: the server does not reach its store\n');
-    } finally {
-      await redis.cont();
-    }
-    await says(holder, 'holdfast: the server reaches its store again\n');
-    holder.signal('SIGTERM');
-    await holder.ended();
-  });
-
-  test('status --all, and a run that does not wait, name the store that a server does not reach, and end with 69', async () => {
     const run = (...words: string[]) => runProgram(['status', '--all', ...words, '-a', server.address]);
     await redis.stop();
     try {
@@ -190,16 +183,21 @@ describe('trouble with servers', () => {
       );
       expect(shown.code).toBe(69);
       expect(await run('-o', 'jsonl')).toMatchObject({ code: 69, err: '' });
-      const cli = start(['lock', 'run', name, '--wait', '0s', '-E', '0', '--', 'true']);
+      const cli = start(['lock', 'run', `${name}-other`, '--wait', '0s', '-E', '0', '--', 'true']);
       expect(await cli.ended()).toMatchObject({ code: 69 });
       expect(cli.stderr).toMatch(
-        /^holdfast: lock "name-\d+" was not granted: the server does not reach its store$/m,
+        /^holdfast: lock "name-\d+-other" was not granted: the server does not reach its store$/m,
       );
       expect(cli.stderr).not.toContain('no server');
+      await says(holder, 'holdfast: the server does not reach its store\n');
     } finally {
       await redis.cont();
     }
+    await says(holder, 'holdfast: the server reaches its store again\n');
     await eventually('the store again', async () => (await run()).code === 0);
+    holder.signal('SIGTERM');
+    await holder.ended();
+    expect(holder.stderr.match(/store/g)).toHaveLength(2);
   });
 
   test('a command asks an address that hangs once, and then leaves it alone', async () => {
@@ -231,7 +229,7 @@ describe('trouble with servers', () => {
 
   test('status --all has one line for each address, and 69 if one does not answer', async () => {
     const gone = '127.0.0.1:1';
-    const shown = await runProgram(['status', '--all', '-a', `${gone},${server.address}`]);
+    const shown = await runProgram(['status', '--all', '-a', `${gone},${server.address}`, ...SOON]);
     expect(shown.code).toBe(69);
     expect(shown.out).toMatch(new RegExp(`^${gone} .*ECONNREFUSED`, 'm'));
     expect(shown.out).toMatch(new RegExp(`^${server.address} .* ok$`, 'm'));
@@ -285,16 +283,19 @@ describe('refused access', () => {
     ['with a wrong token', 'team/a', { HOLDFAST_TOKEN: 'wrong' }],
     ['with a name that the policy does not allow', 'other/a', { HOLDFAST_TOKEN: 'secret-of-team' }],
   ])('does not start the command %s: 77', async (_title, name, env) => {
-    const cli = await lockRun(name, env);
-    expect(cli).toMatchObject({ exit: { code: 77 }, stdout: '' });
-    expect(cli.stderr).toMatch(/^holdfast: .+\n$/);
+    const started = join(scratchFolder(), 'started');
+    const args = ['lock', 'run', name, '-a', server.address, '--timeout', '60s', '--', 'touch', started];
+    const { out, err, code } = await runProgram(args, { env: { ...inheritedEnvironment(), ...env } });
+    expect([code, out]).toEqual([77, '']);
+    expect(err).toMatch(/^.+\n$/);
+    expect(existsSync(started)).toBe(false);
   });
 
   test.each([
     ['77 if a server refuses the caller', '', 77],
     ['69 if another one does not answer', ',127.0.0.1:1', 69],
   ])('status --all ends with %s', async (_title, more, code) => {
-    const shown = await runProgram(['status', '--all', '-a', `${server.address}${more}`]);
+    const shown = await runProgram(['status', '--all', '-a', `${server.address}${more}`, ...SOON]);
     expect(shown.code).toBe(code);
     expect(shown.out).toMatch(new RegExp(`^${server.address} .*credential`, 'm'));
   });

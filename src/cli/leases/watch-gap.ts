@@ -6,13 +6,8 @@ import {
   StoreState,
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { problemText } from '../output';
-import type { Terminal } from '../terminal';
+import { ASKING, type Terminal } from '../terminal';
 import { NO_STORE } from '../server-trouble';
-
-/** A silent server is noticed after this time and ANSWER_MS. */
-const INTERVAL_MS = 3000;
-/** A server without an answer for this time is silent. The restart of a server takes less, and is no news. */
-const ANSWER_MS = 5000;
 
 /**
  * Follows the states of one name. Says once on stderr that the state may be old, and once that the state is current again.
@@ -26,7 +21,7 @@ export class WatchGap {
 
   /** @param subject the watched name in a sentence, such as `lock "a"` */
   constructor(
-    private readonly terminal: Pick<Terminal, 'err'>,
+    private readonly terminal: Pick<Terminal, 'err' | 'asking'>,
     private readonly subject: string,
   ) {}
 
@@ -55,8 +50,9 @@ export class WatchGap {
 
   /** Asks again and again whether a server answers and reaches its store, until `ends` aborts. */
   private async observe(hf: Holdfast, ends: AbortSignal): Promise<void> {
+    const { intervalMs } = this.terminal.asking ?? ASKING;
     for (;;) {
-      await pause(INTERVAL_MS, undefined, { signal: ends, ref: false }).catch(() => undefined);
+      await pause(intervalMs, undefined, { signal: ends, ref: false }).catch(() => undefined);
       if (ends.aborted) return;
       const problem = await this.problemOf(hf, ends);
       if (ends.aborted) return;
@@ -67,12 +63,13 @@ export class WatchGap {
 
   private async problemOf(hf: Holdfast, signal: AbortSignal): Promise<string | undefined> {
     // Without repetitions the call asks the server of the watch, and no other one.
-    const first = await askStore(hf, { isIdempotent: false, signal });
+    const { answerMs: timeout } = this.terminal.asking ?? ASKING;
+    const first = await askStore(hf, { timeout, isIdempotent: false, signal });
     if (first instanceof UnavailableError && first.code === status.DEADLINE_EXCEEDED) {
       this.silence.abort();
       return problemText(first);
     }
-    const answer = first instanceof UnavailableError ? await askStore(hf, { signal }) : first;
+    const answer = first instanceof UnavailableError ? await askStore(hf, { timeout, signal }) : first;
     if (answer instanceof UnavailableError) return `no server answers: ${problemText(answer)}`;
     return answer === StoreState.STORE_STATE_UNREACHABLE ? NO_STORE : undefined;
   }
@@ -98,7 +95,7 @@ async function askStore(
   options: RawCallOptions,
 ): Promise<StoreState | UnavailableError | undefined> {
   try {
-    const { storeState } = await hf.call(service.getServerInfo, {}, { timeout: ANSWER_MS, ...options });
+    const { storeState } = await hf.call(service.getServerInfo, {}, options);
     return storeState;
   } catch (error) {
     return error instanceof UnavailableError ? error : undefined;

@@ -14,6 +14,8 @@ import { eventually } from '../../support/eventually';
 import { scratchFolder } from '../../support/scratch-folder';
 
 const LONG_MS = 60_000;
+/** Longer than the grace, the margin and the longest sleep of a guard. */
+const SOON_MS = 3200;
 const STOP_AT_START = join(__dirname, '..', '..', 'support', 'cli', 'stop-at-start.cjs');
 /** A mark in the arguments by which a test finds its processes. */
 let mark: string;
@@ -86,16 +88,20 @@ test('tells the signal that has ended the command', async () => {
 });
 
 test('gives SIGTERM before the deadline, so that a command can end in order', async () => {
-  const deadline = sharedNow() + 3000;
-  run('trap "exit 3" TERM; sleep 60 & wait', { deadline, graceMs: 1000, marginMs: 250 });
+  run('trap "exit 3" TERM; sleep 60 & wait', { graceMs: 1000, marginMs: 250 });
+  await untilRunning(2);
+  const deadline = sharedNow() + 2000;
+  guarded.moveDeadline(deadline);
   expect(await guarded.ended()).toMatchObject({ code: 3, wasStopped: true, lateMs: 0 });
   // SIGTERM comes 1.25 s before the deadline. 30 ms are the resolution of the clocks.
   expect(sharedNow()).toBeGreaterThan(deadline - 1250 - 30);
 });
 
 test('kills a command that ignores SIGTERM before the deadline', async () => {
-  const deadline = sharedNow() + 4500;
-  run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
+  run('trap "" TERM; sleep 60 & while :; do wait; done');
+  await untilRunning(2);
+  const deadline = sharedNow() + SOON_MS;
+  guarded.moveDeadline(deadline);
   expect(await guarded.ended()).toMatchObject({ signal: 'SIGKILL', wasStopped: true, lateMs: 0 });
   expect(sharedNow()).toBeLessThan(deadline);
   expect(members()).toEqual([]);
@@ -105,14 +111,15 @@ test('ends grandchildren that ignore SIGTERM before the deadline, after the comm
   const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done'`;
   run(`${stubborn} & ${stubborn} & wait`);
   const pids = await untilRunning(3).catch(() => members());
-  const deadline = sharedNow() + 4000;
+  const deadline = sharedNow() + SOON_MS;
   guarded.moveDeadline(deadline);
   expect(await guarded.ended()).toMatchObject({ signal: 'SIGTERM', wasStopped: true, lateMs: 0 });
   expect(pids.filter(isRunning)).toEqual([]);
 });
 
 test('lets a command run on when a renewal moves the deadline', async () => {
-  run('sleep 3; exit 5', { deadline: sharedNow() + 4500, graceMs: 500 });
+  // Without the renewal, SIGTERM comes after 1 s.
+  run('sleep 1.5; exit 5', { deadline: sharedNow() + 3500, graceMs: 500 });
   guarded.moveDeadline(sharedNow() + LONG_MS);
   expect(await guarded.ended()).toMatchObject({ code: 5, wasStopped: false });
 });
@@ -140,7 +147,7 @@ describe('a process that leaves the process group', () => {
     const others = () => allProcesses().filter((one) => one.session === session && one.group !== session);
     await eventually('another group', () => others().length >= 2);
     const pids = others().map(({ pid }) => pid);
-    const deadline = sharedNow() + 4000;
+    const deadline = sharedNow() + SOON_MS;
     guarded.moveDeadline(deadline);
     expect(await guarded.ended()).toMatchObject({ wasStopped: true, lateMs: 0 });
     expect(pids.filter(isRunning)).toEqual([]);
@@ -213,10 +220,11 @@ test('kills the command when the watchdog is killed', async () => {
 });
 
 test('kills the command before the deadline when the watchdog is stopped', async () => {
-  const deadline = sharedNow() + 6000;
-  run('trap "" TERM; sleep 60 & while :; do wait; done', { deadline });
+  run('trap "" TERM; sleep 60 & while :; do wait; done');
   const pids = await untilRunning(2);
   killHelper(watchdog(), 'SIGSTOP');
+  const deadline = sharedNow() + SOON_MS;
+  guarded.moveDeadline(deadline);
   await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
   expect(sharedNow()).toBeLessThan(deadline);
   expect(pids.filter(isRunning)).toEqual([]);
@@ -264,7 +272,7 @@ describe('while nobody can tell of the start of the command', () => {
 
   test('kills the command before the deadline when the watchdog is stopped', async () => {
     await runAndStop();
-    const deadline = sharedNow() + 6000;
+    const deadline = sharedNow() + SOON_MS;
     guarded.moveDeadline(deadline);
     killHelper(watchdog(), 'SIGSTOP');
     await expect(guarded.ended()).rejects.toMatchObject({ exitCode: 76 });
@@ -274,7 +282,7 @@ describe('while nobody can tell of the start of the command', () => {
 
   test('kills the command before the deadline when only the launcher is stopped', async () => {
     await runAndStop();
-    const deadline = sharedNow() + 6000;
+    const deadline = sharedNow() + SOON_MS;
     guarded.moveDeadline(deadline);
     await expect(guarded.ended()).resolves.toMatchObject({ wasStopped: true, lateMs: 0 });
     expect(sharedNow()).toBeLessThan(deadline);
