@@ -10,19 +10,19 @@ import { PREFIX } from './observer';
 import { runsOf, type ScriptKind } from './script-commands';
 import { expectContent, expectContentSoon, town, towns } from './towns';
 
+let fleet: Fleet;
+const clients = new DictionaryClients();
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{ redisProxy: true }, {}] });
+});
+
+afterAll(async () => {
+  clients.close();
+  await fleet?.close();
+});
+
 describe('dictionary full', () => {
-  let fleet: Fleet;
-  const clients = new DictionaryClients();
-
-  beforeAll(async () => {
-    fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, { redisProxy: true }] });
-  });
-
-  afterAll(async () => {
-    clients.close();
-    await fleet?.close();
-  });
-
   const OLD = towns(100, 'old');
   const NEW = towns(400, 'new');
   const FULL = { code: 'RESOURCE_EXHAUSTED', reason: 'STORE_FULL' };
@@ -85,8 +85,6 @@ describe('dictionary full', () => {
 });
 
 /** The server reaches Redis through a proxy that cuts the connections of the server. */
-let fleet: Fleet;
-const clients = new DictionaryClients();
 
 /** The lost message: the reply of a command that Redis has run, or the command itself. */
 const WAYS = ['reply', 'request'] as const;
@@ -194,14 +192,6 @@ async function withOldTowns(name: string): Promise<DictionaryClient> {
 }
 
 describe('the loss of a connection with its command or reply', () => {
-  beforeAll(async () => {
-    fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{ redisProxy: true }] });
-  });
-  afterAll(async () => {
-    clients.close();
-    await fleet?.close();
-  });
-
   test.each(Object.entries(ACTS))('does not change the result of a %s', async (title, act) => {
     for (const way of WAYS) {
       const name = `${title}, ${way}`;
@@ -231,15 +221,6 @@ describe('the loss of a connection with its command or reply', () => {
 });
 
 describe('dictionary flushed', () => {
-  beforeAll(async () => {
-    fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, {}] });
-  });
-
-  afterAll(async () => {
-    clients.close();
-    await fleet?.close();
-  });
-
   /** Repeats a call until the call fails, and resolves to the reason of the failure. */
   async function untilItFails(call: () => Promise<unknown>): Promise<string | undefined> {
     for (;;) {

@@ -9,7 +9,7 @@ import { WaiterLine } from './waiter-line';
 
 let fleet: Fleet;
 beforeAll(async () => {
-  fleet = await Fleet.start({ members: [{}, {}] });
+  fleet = await Fleet.start({ redis: { appendfsync: 'always' }, members: [{}, {}] });
 });
 afterAll(() => fleet.close());
 
@@ -91,14 +91,6 @@ describe('unnoticed', () => {
 });
 
 describe('redis restarted', () => {
-  let fleet: Fleet;
-
-  beforeAll(async () => {
-    fleet = await Fleet.start({ redis: { appendfsync: 'always' }, members: [{}, {}] });
-  });
-
-  afterAll(() => fleet?.close());
-
   test('leases, tokens and places survive a SIGKILL and restart of Redis with its data', () =>
     runScenario({ fleet, title: 'redis restarted' }, async (scenario) => {
       const [one, other] = [fleet.member(0), fleet.member(1)];

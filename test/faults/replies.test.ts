@@ -16,6 +16,15 @@ const STREAM_TTL_MS = 6000;
  * connection of server 1, so a command of one test may be lost several times, and each retry may take long.
  */
 let fleet: Fleet;
+/** The server that waits long for a reply. */
+const PATIENT = 4;
+
+beforeAll(async () => {
+  const cut = { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '600ms' } };
+  const patient = { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '20s' } };
+  fleet = await Fleet.start({ members: [{}, cut, cut, cut, patient] });
+});
+afterAll(() => fleet?.close());
 
 /** The lost message: the reply of a command that Redis has run, or the command itself. */
 const WAYS = ['reply', 'request'] as const;
@@ -153,18 +162,11 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
 };
 
 describe('the loss of a connection with its command or reply', () => {
-  beforeAll(async () => {
-    fleet = await Fleet.start({
-      members: [{}, { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '20s' } }],
-    });
-  });
-  afterAll(() => fleet?.close());
-
   test.concurrent.each(Object.entries(ACTS))("does not change the client's result of %s", (title, act) =>
     runScenario({ fleet, title: `lost, ${title}` }, async (scenario) => {
       for (const way of WAYS) {
         const name = scenario.lock(`lock, ${way}`);
-        const member = fleet.member(1);
+        const member = fleet.member(PATIENT);
         const requestId = randomUUID();
         const lost = (kind: ScriptKind): Promise<unknown> => {
           const end = scenario.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
@@ -180,13 +182,6 @@ describe('the loss of a connection with its command or reply', () => {
 describe('outcome unknown', () => {
   const TTL_MS = 3000;
   const OUTCOME_UNKNOWN = { code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' };
-
-  beforeAll(async () => {
-    const cut = { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '600ms' } };
-    fleet = await Fleet.start({ members: [{}, cut, cut, cut] });
-  });
-
-  afterAll(() => fleet?.close());
 
   /** Cuts the server off from Redis after Redis has run the next matching command. */
   function cutOffAfter(scenario: Scenario, index: number, kind: ScriptKind, requestId: string): () => void {
@@ -276,14 +271,6 @@ describe('outcome unknown', () => {
 });
 
 describe('limit unknown', () => {
-  beforeAll(async () => {
-    fleet = await Fleet.start({
-      members: [{}, { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '600ms' } }],
-    });
-  });
-
-  afterAll(() => fleet?.close());
-
   test('a limit change without a reply ends with OUTCOME_UNKNOWN, and its repeat at another server answers OK', () =>
     runScenario({ fleet, title: 'unknown limit' }, async (scenario) => {
       const name = await scenario.semaphore('permits', 3);
