@@ -28,7 +28,12 @@ const ZOOKEEPER_TICK_MS = 500;
 async function openHoldfast(): Promise<Store> {
   const stage = await openStage();
   const { server, redis } = stage;
-  await warmUp(stage);
+  try {
+    await warmUp(stage);
+  } catch (error) {
+    await closeStage(stage);
+    throw error;
+  }
   const pids = { server: [server.pid], redis: [redis.pid] };
   return { address: server.listen, pids, end: () => closeStage(stage) };
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { AutocompleteServiceService as autocomplete } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { featureToJSON, ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import { Feature, ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import { DictionaryClient, type Dictionary } from './autocomplete/dictionary';
 import { RecentsClient, type Recents } from './autocomplete/recents';
 import type { CallChannel, Method } from './calls/call-channel';
@@ -41,7 +41,7 @@ import { toMs, type TimeSpan } from './time-span';
 
 export interface ServerInfo {
   readonly version: string;
-  /** The names of Feature without their prefix, for example SESSIONS. */
+  /** The names of Feature without their prefix, for example SESSIONS. Features that this client does not know are left out. */
   readonly features: readonly string[];
 }
 
@@ -137,7 +137,8 @@ export class HoldfastClient {
   async serverInfo(options?: CallOptions): Promise<ServerInfo> {
     checkedIfGiven(options, CALL);
     const { version, features } = await this.channel.unary(ServerServiceService.getServerInfo, {}, options);
-    return { version, features: features.map((one) => featureToJSON(one).replace('FEATURE_', '')) };
+    const names = features.flatMap((one) => Feature[one] ?? []);
+    return { version, features: names.map((name) => name.replace('FEATURE_', '')) };
   }
 
   /**

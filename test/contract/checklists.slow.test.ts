@@ -15,7 +15,7 @@ const FIELD = `
   string added_text = 100;
 }
 `;
-/** Built and installed folders: of this project, of Rust, Java and Python. */
+/** Folders that are built or installed, and those of git and of the test runs. */
 const LEFT_OUT = new Set(['node_modules', 'dist', 'target', '.git', '.holdfast', '.venv', '__pycache__']);
 /** The tests that read the fields of requests from the contract. Most other tests need a server for minutes. */
 const READ_THE_FIELDS = [

@@ -39,10 +39,12 @@ async function record(name: string): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  const names = process.argv.slice(2);
+  if (names.length === 0) throw new Error('name the languages, for example: go python');
   const folder = makeScratchFolder('failures');
   process.env[RUN_FOLDER] = folder;
   try {
-    for (const name of process.argv.slice(2)) await record(name);
+    for (const name of names) await record(name);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

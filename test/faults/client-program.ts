@@ -7,7 +7,7 @@ import type { Service } from '../../src/leases/lease';
 import { FileSink, Recorder } from '../support/history-recorder';
 import { clientsOf, runLoad, type LoadTask } from './load';
 import { RecordedClient } from './recorded-client';
-import { runTraffic, workersOf, type TrafficTask } from './suite/traffic/traffic';
+import { runTraffic, trafficClientsOf, type TrafficTask } from './suite/traffic/traffic';
 
 export interface OneCallTask {
   readonly call: 'acquire' | 'hold';
@@ -25,7 +25,7 @@ export type ClientTask = OneCallTask | LoadTask | TrafficTask;
 /** The names of a task's clients in the history. */
 export function clientsIn(task: ClientTask): string[] {
   if (task.call === 'load') return clientsOf(task);
-  return task.call === 'traffic' ? workersOf(task) : [task.client];
+  return task.call === 'traffic' ? trafficClientsOf(task) : [task.client];
 }
 
 async function run(task: ClientTask, historyFile: string): Promise<void> {

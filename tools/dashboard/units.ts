@@ -30,5 +30,7 @@ export function unitText(value: number, unit: string): string {
   }
   if (value === 0) return `0${base[1]}`;
   const [scale, name] = scales.find(([size]) => Math.abs(value) >= size) ?? scales.at(-1) ?? base;
-  return `${Number((value / scale).toPrecision(3))}${name}`;
+  const scaled = value / scale;
+  const rounded = Math.abs(scaled) < 1000 ? Number(scaled.toPrecision(3)) : Math.round(scaled);
+  return `${rounded}${name}`;
 }

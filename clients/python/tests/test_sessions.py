@@ -1,4 +1,4 @@
-"""Heartbeats, silence, and the way from one session to the next."""
+"""Heartbeats, silence, the way from one session to the next, and what outlasts a session: acquires, releases, close."""
 
 import unittest
 from typing import List

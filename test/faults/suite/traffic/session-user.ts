@@ -72,7 +72,7 @@ export class SessionUser {
   }
 
   /** Waits for the outcome of a request. Cancels a request that has no outcome in time. */
-  async granted(request: SessionRequest, timeoutMs: number): Promise<SessionLease> {
+  private async granted(request: SessionRequest, timeoutMs: number): Promise<SessionLease> {
     const timer = setTimeout(() => this.client.cancel(request), timeoutMs);
     try {
       return await request.outcome;

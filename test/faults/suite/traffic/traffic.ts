@@ -24,7 +24,7 @@ export interface Resource {
 /** The workers of one process. They use the resources in all kinds of sessions for a while. */
 export interface TrafficTask {
   readonly call: 'traffic';
-  /** The prefix of the workers' names. */
+  /** The prefix of the names of all clients. */
   readonly client: string;
   readonly workerCount: number;
   /** The number of leases that each user of sessions wants at the same time. */
@@ -38,11 +38,11 @@ export interface TrafficTask {
 }
 
 /** The names of the workers and of the users of sessions. */
-export function workersOf(task: TrafficTask): string[] {
-  return [...callersOf(task), ...sessionUsersOf(task)];
+export function trafficClientsOf(task: TrafficTask): string[] {
+  return [...workersOf(task), ...sessionUsersOf(task)];
 }
 
-function callersOf({ client, workerCount }: TrafficTask): string[] {
+function workersOf({ client, workerCount }: TrafficTask): string[] {
   return Array.from({ length: workerCount }, (_, index) => `${client}.${index}`);
 }
 
@@ -55,7 +55,7 @@ export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<vo
   const until = performance.now() + task.forMs;
   let stallCount = 0;
   const recorder = new Recorder(task.client, sink);
-  const clients = workersOf(task);
+  const clients = trafficClientsOf(task);
   const unwatch = watchStalls((from, to) => {
     stallCount += 1;
     const fault = `${task.client} stall ${stallCount}`;
@@ -63,7 +63,7 @@ export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<vo
     recorder.record({ type: 'fault_started', fault, kind: 'client_stopped', what, clients }, from);
     recorder.record({ type: 'fault_ended', fault }, to);
   });
-  const workers = callersOf(task).map(
+  const workers = workersOf(task).map(
     (name, index) => new Worker(name, index, task, new Recorder(name, sink)),
   );
   const gate = new HeartbeatGate();
@@ -75,6 +75,9 @@ export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<vo
     const random = seeded(task.seed * 1000 + 500 + index);
     return new SessionUser({ ...own, ...wanted, addresses: task.addresses, random });
   });
-  await Promise.all([...workers, ...users].map((one) => one.run(until)));
-  unwatch();
+  try {
+    await Promise.all([...workers, ...users].map((one) => one.run(until)));
+  } finally {
+    unwatch();
+  }
 }

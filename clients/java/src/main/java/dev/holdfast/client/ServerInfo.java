@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.v1.Feature;
 import dev.holdfast.v1.GetServerInfoResponse;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -13,6 +14,7 @@ public final class ServerInfo {
     version = message.getVersion();
     features =
         message.getFeaturesList().stream()
+            .filter(feature -> feature != Feature.UNRECOGNIZED)
             .map(feature -> feature.name().replace("FEATURE_", ""))
             .collect(Collectors.toUnmodifiableList());
   }
@@ -22,8 +24,8 @@ public final class ServerInfo {
   }
 
   /**
-   * The names of Feature without their prefix, for example SESSIONS. A newer server may have
-   * others.
+   * The names of Feature without their prefix, for example SESSIONS. Features of a newer server
+   * that this client does not know are left out.
    */
   public List<String> features() {
     return features;
