@@ -15,7 +15,7 @@ import {
 } from './authorization';
 import { type Caller, endedCredential } from './caller';
 import type { EndableCall, OpenCall } from './open-credentials';
-import type { Verb } from './verbs';
+import type { Verb } from './policy';
 
 /** What decides about callers, and the record of what they did. */
 export interface Admission {

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock';
 import { escapeText } from '../base/text';
 import { type CallTrace, type Log, type SampleBounds, SampledLines } from '../base/log';
 import { addressOf } from '../base/addresses';
-import type { Verb } from './verbs';
+import type { Verb } from './policy';
 
 /** Who called. */
 export interface AuditedCaller {

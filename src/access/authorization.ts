@@ -3,8 +3,8 @@ import { MAX_NAME_BYTES } from '../base/names';
 import { inTurns } from '../flow/turns';
 import { Place } from '../flow/bounded-lists';
 import type { AuditedAct, AuditedCaller, AuditLog } from './audit';
-import type { Permissions, Policy } from './policy';
-import type { RequiredVerb, Verb } from './verbs';
+import type { Permissions, Policy, Verb } from './policy';
+import type { RequiredVerb } from './verbs';
 
 /** The permissions of the caller of one call, for the call's service. */
 export interface NameChecks {

@@ -4,8 +4,7 @@ import { MAX_NAME_BYTES } from '../base/names';
 import { escapeText } from '../base/text';
 import { QUOTA_NAMES } from '../base/accounts';
 import { globProblem } from './identity';
-import { type PolicyRule, type QuotaRule, readMaxTtl } from './policy';
-import { SERVICES, VERBS } from './verbs';
+import { type PolicyRule, type QuotaRule, readMaxTtl, SERVICES, VERBS } from './policy';
 
 export interface PolicyContent {
   readonly rules: readonly PolicyRule[];

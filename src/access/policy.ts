@@ -10,7 +10,16 @@ import {
 import { BoundedCache } from '../flow/bounded-lists';
 import { identityGlob, type IdentityGlob } from './identity';
 import { AllowedPlaces, PrefixTable } from './prefixes';
-import { type Verb, VERBS } from './verbs';
+
+/** The verbs of a policy. The numbers of `none` and of the verbs are those of holdfast.v1.Verb. */
+export const VERBS = ['read', 'use', 'limit', 'revoke', 'import', 'admin'] as const;
+export type Verb = (typeof VERBS)[number];
+
+/**
+ * The services of a policy, by their names in the contract. There are no rules for SessionService: each command of a
+ * session needs a permission in LockService or SemaphoreService.
+ */
+export const SERVICES = ['LockService', 'SemaphoreService', 'AutocompleteService', 'ServerService'] as const;
 
 export interface PolicyRule {
   /** Globs of identities. `*` stops at `/`. */

@@ -1,30 +1,63 @@
 import { fromBinary, isFieldSet } from '@bufbuild/protobuf';
 import {
   FieldDescriptorProtoSchema,
-  FileDescriptorSetSchema,
+  FileDescriptorProtoSchema,
   type FieldDescriptorProto,
   type FileDescriptorProto,
   type MethodDescriptorProto,
 } from '@bufbuild/protobuf/wkt';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { type Verb, VERBS } from './policy';
 
-/** The verbs of a policy. The numbers of `none` and of the verbs are those of holdfast.v1.Verb. */
-export const VERBS = ['read', 'use', 'limit', 'revoke', 'import', 'admin'] as const;
-export type Verb = (typeof VERBS)[number];
 /** `none`: every proven caller may make the call. */
 export type RequiredVerb = Verb | 'none';
-
-/**
- * The services of a policy, by their names in the contract. There are no rules for SessionService: each command of a
- * session needs a permission in LockService or SemaphoreService.
- */
-export const SERVICES = ['LockService', 'SemaphoreService', 'AutocompleteService', 'ServerService'] as const;
 
 const PACKAGE = 'holdfast.v1';
 /** The numbers of the options `required_verb` and `command_verb` (proto/holdfast/v1/access.proto). */
 const REQUIRED_VERB = 51001;
 const COMMAND_VERB = 51002;
 const NUMBERS: readonly (RequiredVerb | undefined)[] = [undefined, 'none', ...VERBS];
+
+/** The field `file` of a FileDescriptorSet, and the field `source_code_info` of a FileDescriptorProto. */
+const FILE = 1;
+const SOURCE_CODE_INFO = 9;
+
+export interface DescribedFile {
+  /** Without comments, which are most of the bytes: a server decodes them at each start, and never reads them. */
+  readonly file: FileDescriptorProto;
+  /** A serialized google.protobuf.FileDescriptorProto, with comments. */
+  readonly bytes: Uint8Array;
+}
+
+/** @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet */
+export function describedFiles(fileDescriptorSet: Uint8Array): readonly DescribedFile[] {
+  return fieldsOf(fileDescriptorSet)
+    .filter(({ field, wireType }) => field === FILE && wireType === WireType.LengthDelimited)
+    .map(({ encoded }) => {
+      const reader = new BinaryReader(encoded);
+      reader.tag();
+      const bytes = reader.bytes();
+      const kept = fieldsOf(bytes).filter(({ field }) => field !== SOURCE_CODE_INFO);
+      const file = fromBinary(
+        FileDescriptorProtoSchema,
+        Buffer.concat(kept.map(({ encoded: part }) => part)),
+      );
+      return { file, bytes };
+    });
+}
+
+/** The fields of a message in order, each with its tag. */
+function fieldsOf(message: Uint8Array) {
+  const fields: { readonly field: number; readonly wireType: WireType; readonly encoded: Uint8Array }[] = [];
+  const reader = new BinaryReader(message);
+  while (reader.pos < reader.len) {
+    const begin = reader.pos;
+    const [field, wireType] = reader.tag();
+    reader.skip(wireType, field);
+    fields.push({ field, wireType, encoded: message.subarray(begin, reader.pos) });
+  }
+  return fields;
+}
 
 export interface DescribedCall {
   /** The path of the HTTP/2 request, such as `/holdfast.v1.LockService/AcquireLock`. */
@@ -41,10 +74,9 @@ export interface DescribedCall {
  * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
  */
 export function describedCalls(fileDescriptorSet: Uint8Array): readonly DescribedCall[] {
-  const { file: files } = fromBinary(FileDescriptorSetSchema, fileDescriptorSet);
-  return files
-    .filter((file) => !file.package.startsWith('grpc.'))
-    .flatMap((file) =>
+  return describedFiles(fileDescriptorSet)
+    .filter(({ file }) => !file.package.startsWith('grpc.'))
+    .flatMap(({ file }) =>
       file.service.flatMap(({ name: service, method: methods }) =>
         methods.map((method) => ({
           path: `/${file.package}.${service}/${method.name}`,
@@ -68,8 +100,9 @@ export interface DescribedCommand {
  * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
  */
 export function describedCommands(fileDescriptorSet: Uint8Array): readonly DescribedCommand[] {
-  return filesOf(fileDescriptorSet)
-    .flatMap((file) => file.messageType)
+  return describedFiles(fileDescriptorSet)
+    .filter(({ file }) => file.package === PACKAGE)
+    .flatMap(({ file }) => file.messageType)
     .filter(({ name }) => name === 'SessionCommand')
     .flatMap(({ field: fields, oneofDecl: oneofs }) =>
       fields.filter((field) => isInOneof(field) && oneofs[field.oneofIndex]?.name === 'command'),
@@ -80,11 +113,6 @@ export function describedCommands(fileDescriptorSet: Uint8Array): readonly Descr
 /** A field outside of a oneof has the index 0 too, but the index is not set. */
 function isInOneof(field: FieldDescriptorProto): boolean {
   return isFieldSet(field, FieldDescriptorProtoSchema.field.oneofIndex);
-}
-
-function filesOf(fileDescriptorSet: Uint8Array): readonly FileDescriptorProto[] {
-  const { file: files } = fromBinary(FileDescriptorSetSchema, fileDescriptorSet);
-  return files.filter((file) => file.package === PACKAGE);
 }
 
 /** The options are unknown to the generated code of descriptor.proto, so their bytes are among the unknown fields. */

@@ -7,7 +7,8 @@ import type {
 } from '@grpc/grpc-js';
 import type { AuditedAct } from '../access/audit';
 import type { CallRule, CheckNames, EVERY_RIGHT, NamedByCommand } from '../access/authorization';
-import { type DescribedCall, describedCalls, type Verb } from '../access/verbs';
+import type { Verb } from '../access/policy';
+import { type DescribedCall, describedCalls } from '../access/verbs';
 import type { StreamCall } from '../base/call';
 import type { CallTrace } from '../base/log';
 import type { ReadableNames } from '../base/names';

@@ -1,11 +1,8 @@
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import {
-  type DescriptorProto,
-  type EnumDescriptorProto,
-  type FieldDescriptorProto,
-  type FileDescriptorProto,
-  FileDescriptorProtoSchema,
-  FileDescriptorSetSchema,
+import type {
+  DescriptorProto,
+  EnumDescriptorProto,
+  FieldDescriptorProto,
+  FileDescriptorProto,
 } from '@bufbuild/protobuf/wkt';
 import { type ServerDuplexStream, type ServiceDefinition, status } from '@grpc/grpc-js';
 import {
@@ -15,11 +12,12 @@ import {
   type ServerReflectionServer,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
+import { describedFiles } from '../access/verbs';
 import type { Log } from '../base/log';
 import { admit, OpenStreams } from '../rpc/open-streams';
 import type { OfferedService, OpenRows } from '../rpc/service';
 
-interface DescribedFile {
+interface KnownFile {
   readonly imports: readonly string[];
   /** A serialized google.protobuf.FileDescriptorProto. */
   readonly bytes: Buffer;
@@ -27,7 +25,7 @@ interface DescribedFile {
 
 /** The proto files of the server's API, indexed by the symbols that they declare. */
 export class Descriptors {
-  private readonly files = new Map<string, DescribedFile>();
+  private readonly files = new Map<string, KnownFile>();
   private readonly serviceNames: string[] = [];
   /** Maps the full name of each declared symbol to the name of its file. */
   private readonly symbols = new Map<string, string>();
@@ -36,10 +34,8 @@ export class Descriptors {
 
   /** @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet that includes all imports */
   constructor(fileDescriptorSet: Uint8Array) {
-    const { file: files } = fromBinary(FileDescriptorSetSchema, fileDescriptorSet);
-    for (const file of files) {
-      const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, file));
-      this.files.set(file.name, { imports: file.dependency, bytes });
+    for (const { file, bytes } of describedFiles(fileDescriptorSet)) {
+      this.files.set(file.name, { imports: file.dependency, bytes: Buffer.from(bytes) });
       this.addDeclarations(file);
     }
   }

@@ -5,8 +5,16 @@ import { SessionCommand } from '../../generated/typescript/holdfast/v1/session_s
 import { AdmittedCall } from '../../src/access/admit';
 import { Authorization, EVERY_RIGHT } from '../../src/access/authorization';
 import { openAccess } from '../../src/access/open-access';
-import { decide, Policy, type PolicyRule, readMaxTtl } from '../../src/access/policy';
-import { describedCalls, describedCommands, SERVICES, type Verb, VERBS } from '../../src/access/verbs';
+import {
+  decide,
+  Policy,
+  type PolicyRule,
+  readMaxTtl,
+  SERVICES,
+  type Verb,
+  VERBS,
+} from '../../src/access/policy';
+import { describedCalls, describedCommands } from '../../src/access/verbs';
 import { systemClock } from '../../src/base/clock';
 import { NO_LOG } from '../support/fake-call';
 import { ROOT } from '../support/root';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICES, VERBS } from '../../src/access/verbs';
+import { SERVICES, VERBS } from '../../src/access/policy';
 import { POLICY_SERVICES, POLICY_VERBS } from '../../src/cli/commands/checks';
 import { CliProcess } from '../support/cli/cli-process';
 import { runProgram } from '../support/cli/run-program';

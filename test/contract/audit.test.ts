@@ -1,7 +1,7 @@
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { HoldfastError } from '../../src/base/errors';
-import { SERVICES, VERBS } from '../../src/access/verbs';
+import { SERVICES, VERBS } from '../../src/access/policy';
 import { lock, SessionStream } from '../support/clients/session-stream';
 import { eventually } from '../support/eventually';
 import { batch, commit, entry } from './autocomplete-calls';

@@ -13,7 +13,7 @@ import { GetLockRequest, LockServiceService } from '../../generated/typescript/h
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
 import { HoldfastError } from '../../src/base/errors';
 import { defaultIntakeLimits } from '../../src/rpc/entry/unfinished';
-import { SERVICES, VERBS } from '../../src/access/verbs';
+import { SERVICES, VERBS } from '../../src/access/policy';
 import { lock, SessionStream } from '../support/clients/session-stream';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { suggestRequest } from './autocomplete-calls';
