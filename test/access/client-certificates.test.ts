@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { CredentialError } from '../../src/access/caller';
 import { ClientCertificates, readAlternativeNames } from '../../src/access/client-certificates';
@@ -8,6 +10,7 @@ import { OpenCredentials } from '../../src/access/open-credentials';
 import { CertificateEnds } from '../../src/access/server-certificates';
 import { Authority, type Wanted } from '../support/certificates';
 import { ManualClock } from '../support/manual-clock';
+import { ROOT } from '../support/root';
 import { scratchFolder } from '../support/scratch-folder';
 import { assertWithinTime } from '../support/timed-property';
 
@@ -22,7 +25,10 @@ describe('client certificates', () => {
   afterAll(() => open.close());
 
   function callerOf(wanted: Wanted, problem?: string) {
-    const certificate = new X509Certificate(readFileSync(authority.issue(wanted).cert));
+    return callerWith(new X509Certificate(readFileSync(authority.issue(wanted).cert)), problem);
+  }
+
+  function callerWith(certificate: X509Certificate, problem?: string) {
     const certificates = new ClientCertificates(clock, open);
     return certificates.find({
       authorization: [],
@@ -52,6 +58,16 @@ describe('client certificates', () => {
     ['IP:10.0.0.1,email:a@b.example,DNS:worker.example', 'dns:worker.example'],
   ])('the alternative names %s give the identity %s', (names, identity) => {
     expect(callerOf({ names })?.identity).toBe(identity);
+  });
+
+  test('a certificate that is made by the commands of docs/operations/security.md names its caller', () => {
+    const page = readFileSync(join(ROOT, 'docs/operations/security.md'), 'utf8');
+    const [, console = ''] = /\n### Client certificates\n[^]*?```console\n([^]*?)```/.exec(page) ?? [];
+    const commands = console.split(/^\$ /m).filter((command) => /^(openssl|printf) /.test(command));
+    const folder = scratchFolder();
+    execFileSync('sh', ['-ec', commands.join('')], { cwd: folder, stdio: 'pipe' });
+    const certificate = new X509Certificate(readFileSync(join(folder, 'billing.pem')));
+    expect(callerWith(certificate)?.identity).toBe('spiffe://example.org/billing/worker');
   });
 
   test('the end of the certificate is the end of the credential', () => {
@@ -88,9 +104,9 @@ describe('client certificates', () => {
 
   test('a name with a comma and a quote does not pass for two names', () => {
     // CVE-2021-44532: a certificate for one strange name must not be read as a certificate for several names.
-    const names = '@names\n[names]\nDNS.1=x.example, DNS:admin.example\nDNS.2=second.example';
+    const names = ['DNS:x.example, DNS:admin.example', 'DNS:second.example'];
     expect(refusalOf({ names }).detail).toContain('first DNS name');
-    const quoted = '@names\n[names]\nURI.1=spiffe://a/b", DNS:admin.example\nDNS.1=second.example';
+    const quoted = ['URI:spiffe://a/b", DNS:admin.example', 'DNS:second.example'];
     expect(refusalOf({ names: quoted }).detail).toContain('first SPIFFE URI');
   });
 
@@ -276,10 +292,10 @@ describe('certificate ends', () => {
     const file = { use: 'redis-authority', setting: 'HOLDFAST_REDIS_TLS_CA' } as const;
 
     test('has the earliest end of its certificates', () => {
-      const authority = new Authority(scratchFolder());
-      const short = readFileSync(authority.issue({ days: 30 }).cert);
-      ends.add({ ...file, pem: Buffer.concat([authority.pem, short]) });
       jest.useRealTimers();
+      const other = new Authority(scratchFolder());
+      const short = readFileSync(other.issue({ days: 30 }).cert);
+      ends.add({ ...file, pem: Buffer.concat([other.pem, short]) });
       const found = [...ends.all()].map(({ endsAtMs }) => Math.round((endsAtMs - Date.now()) / DAY_MS));
       expect(found).toEqual([30]);
     });
