@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
-import { Metadata, status } from '@grpc/grpc-js';
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/base/call';
 import { tokenDigest } from '../../src/access/credentials';
@@ -13,7 +13,7 @@ import { LeapingClock } from '../support/manual-clock';
 import { scratchFolder } from '../support/scratch-folder';
 import { contractCalls } from './contract-calls';
 import { openEveryStream } from './every-stream';
-import { acquireRequest, call, failureOf, Harness, TRACEPARENT } from './harness';
+import { acquireRequest, call, failureOf, Harness, RELOAD_MS, TRACEPARENT } from './harness';
 import { frame, RawConnection, type RawOutcome } from './raw-call';
 
 /** Bearer tokens, in front of fake engines. No call of an engine: no command to Redis. */
@@ -47,6 +47,7 @@ beforeAll(async () => {
     sessionLimits: { heartbeatTimeoutMs: 600_000 },
     accessClock: clock,
     access: {
+      intervalMs: RELOAD_MS,
       tokens: { setting: 'HOLDFAST_AUTH_TOKENS', path: tokens },
       jwt: { issuer: ISSUER, audience: AUDIENCE, keys, claim: 'sub' },
     },
@@ -230,7 +231,13 @@ async function openWaits(token: string) {
     return new Promise(() => undefined);
   };
   const locks = harness.locks();
-  const wait = failureOf(call(locks, locks.acquireLock, acquireRequest(), { metadata }));
+  const ask = () => failureOf(call(locks, locks.acquireLock, acquireRequest(), { metadata }));
+  // A busy server may refuse the call.
+  const askUntilServed = async (): Promise<ServiceError> => {
+    const error = await ask();
+    return error.code === status.RESOURCE_EXHAUSTED ? askUntilServed() : error;
+  };
+  const wait = askUntilServed();
   await eventually('the wait', () => isWaiting);
   const ends = async () => [...(await streams.ends), { path: ACQUIRE, error: await wait }];
   return { ends, cancelledCount: () => streams.cancelledCount() + Number(isCancelled) };

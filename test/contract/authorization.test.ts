@@ -19,13 +19,12 @@ import type { NameReader } from '../../src/autocomplete/autocomplete';
 import type { Call } from '../../src/base/call';
 import { HoldfastError } from '../../src/base/errors';
 import { encodeLeaseId } from '../../src/leases/lease-id';
-import type { PolicyRule } from '../../src/access/policy';
-import { SERVICES, VERBS } from '../../src/access/verbs';
+import { type PolicyRule, SERVICES, VERBS } from '../../src/access/policy';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, entry, suggestRequest } from './autocomplete-calls';
 import { onePage, someLease } from './fake-engines';
 import type { Harness } from './harness';
-import { acquireRequest, call, failureOf, UUID_V4 } from './harness';
+import { acquireRequest, call, failureOf, RELOAD_MS, UUID_V4 } from './harness';
 import { metadataOf, startWithPolicy, writePolicy } from './policy-harness';
 import { frame, RawConnection } from './raw-call';
 
@@ -48,7 +47,8 @@ const RULES = [
 let harness: Harness;
 let policyFile: string;
 beforeAll(async () => {
-  ({ harness, policyFile } = await startWithPolicy(['team-a', 'team-b', 'ops', 'writer', 'nobody'], RULES));
+  const names = ['team-a', 'team-b', 'ops', 'writer', 'nobody'];
+  ({ harness, policyFile } = await startWithPolicy(names, RULES, { access: { intervalMs: RELOAD_MS } }));
 });
 beforeEach(() => {
   harness.permits.reset();
@@ -177,13 +177,6 @@ test.each(['ImportDictionary', 'SuggestStream'])(
   },
 );
 
-test('a SuggestStream without a query ends with NOT_ALLOWED when its caller may use no name after a reload', async () => {
-  const end = endOf(harness.completions().suggestStream(metadataOf('team-a')));
-  await until(() => harness.openCalls === 1);
-  await reload(RULES.slice(1));
-  expectNotAllowed(await end);
-});
-
 test('a large PutEntries is checked by the dictionary that is decoded, also if the request names two', async () => {
   const { path } = AutocompleteServiceClient.service.putEntries;
   const message = (names: readonly string[]): Buffer => {
@@ -249,36 +242,26 @@ test('a reload takes a permission away and gives it back', async () => {
   await acquire('team-a', 'team-a/x');
 });
 
-test.each([
-  ['a misspelt verb', `${JSON.stringify({ rules: [{ ...teamRule('team-a'), allow: ['reed'] }] })}\n`],
-  ['a policy without the line feed at its end', JSON.stringify({ rules: RULES })],
-  ['half of a policy', JSON.stringify({ rules: RULES }).slice(0, 60)],
-  ['an empty file', ''],
-])('%s keeps the last good policy, and the log names the problem', async (_title, text) => {
-  isChanged = true;
-  writeFileSync(policyFile, text);
-  const warning = () =>
-    harness.logged.find(({ message }) => message.startsWith('the policy could not be loaded'));
-  await until(() => warning() !== undefined);
-  expect(String(warning()?.fields['problem'])).toMatch(
-    /HOLDFAST_POLICY: .*policy\.yaml is not a policy:\n {2}line 1/,
-  );
-  await acquire('team-a', 'team-a/x');
-  expectNotAllowed(await failureOf(acquire('team-a', 'team-b/x')));
-});
+describe('a policy that cannot be used', () => {
+  afterAll(() => reload(RULES));
 
-test('a waiting call ends with NOT_ALLOWED after a reload, and the engine learns that the call has ended', async () => {
-  const waiting = waitForEnd();
-  const failure = failureOf(acquire('team-a', 'team-a/x'));
-  const other = acquire('team-b', 'team-b/x');
-  await until(() => waiting.calls.length === 2);
-  await reload(RULES.slice(1));
-  expectNotAllowed(await failure);
-  await until(() => waiting.calls[0]?.cancelled === true);
-  expect(waiting.calls[1]?.cancelled).toBe(false);
-  waiting.answerAll();
-  await other;
-  expect(harness.openCalls).toBe(0);
+  test.each([
+    ['a misspelt verb', `${JSON.stringify({ rules: [{ ...teamRule('team-a'), allow: ['reed'] }] })}\n`],
+    ['a policy without the line feed at its end', JSON.stringify({ rules: RULES })],
+    ['an empty file', ''],
+    // The log names a problem once, and this one is also that of a file without a line feed.
+    ['half of a policy', JSON.stringify({ rules: RULES }).slice(0, 60)],
+  ])('%s keeps the last good policy, and the log names the problem', async (_title, text) => {
+    writeFileSync(policyFile, text);
+    const warning = () =>
+      harness.logged.find(({ message }) => message.startsWith('the policy could not be loaded'));
+    await until(() => warning() !== undefined);
+    expect(String(warning()?.fields['problem'])).toMatch(
+      /HOLDFAST_POLICY: .*policy\.yaml is not a policy:\n {2}line 1/,
+    );
+    await acquire('team-a', 'team-a/x');
+    expectNotAllowed(await failureOf(acquire('team-a', 'team-b/x')));
+  });
 });
 
 function waitForEnd() {
@@ -293,62 +276,96 @@ function waitForEnd() {
   return { calls, answerAll: () => answers.forEach((answer) => answer()) };
 }
 
-test('a hold stream gets lost with cause REVOKED after a reload, by the engine', async () => {
-  harness.permits.answers.hold = (engineCall, _service, _start, sink) =>
-    new Promise((_resolve, reject) => {
-      sink.send({ kind: 'granted', lease: someLease });
-      engineCall.onNotAllowed(() => {
-        sink.send({ kind: 'lost', cause: 'revoked' });
-        reject(new HoldfastError('LEASE_LOST', 'the lease is revoked'));
+/** Opens calls of a caller, takes all permissions of the caller away, and tests what became of each call. */
+describe('when a reload takes the permissions of a caller away,', () => {
+  const metadata = metadataOf('team-a');
+  let silentStream: Promise<ServiceError>;
+  let idleStream: Promise<ServiceError>;
+  let refusedWait: Promise<ServiceError>;
+  let otherWait: Promise<unknown>;
+  let waiting: ReturnType<typeof waitForEnd>;
+  let endOfHold: Promise<ServiceError>;
+  const holdEvents: unknown[] = [];
+  let refusedImport: Promise<ServiceError>;
+  let verbs: readonly unknown[];
+
+  function openHold(): void {
+    harness.permits.answers.hold = (engineCall, _service, _start, sink) =>
+      new Promise((_resolve, reject) => {
+        sink.send({ kind: 'granted', lease: someLease });
+        engineCall.onNotAllowed(() => {
+          sink.send({ kind: 'lost', cause: 'revoked' });
+          reject(new HoldfastError('LEASE_LOST', 'the lease is revoked'));
+        });
       });
+    const value = acquireRequest({ name: 'team-a/x', requestId: UUID_V4 });
+    const stream = harness
+      .client(LockServiceClient)
+      .holdLock({ start: { $case: 'acquire', value } }, metadata);
+    stream.on('data', ({ holdEvent }: HoldLockResponse) => holdEvents.push(holdEvent?.event?.$case));
+    endOfHold = endOf(stream);
+  }
+
+  beforeAll(async () => {
+    const completions = harness.completions();
+    silentStream = endOf(completions.suggestStream(metadata));
+    await until(() => harness.openCalls === 1);
+    harness.autocomplete.answers.suggest = () => Promise.resolve(onePage);
+    const idle = completions.suggestStream(metadata);
+    idleStream = endOf(idle);
+    idle.write({ queryId: 1n, suggest: suggestRequest({ dictionary: 'team-a/towns' }) });
+    waiting = waitForEnd();
+    refusedWait = failureOf(acquire('team-a', 'team-a/x'));
+    await until(() => waiting.calls.length === 1);
+    otherWait = acquire('team-b', 'team-b/x');
+    openHold();
+    let importing: ReturnType<typeof completions.importDictionary> | undefined;
+    refusedImport = new Promise((resolve) => {
+      importing = completions.importDictionary(
+        metadata,
+        (failure: ServiceError | null, _: ImportDictionaryResponse) => failure && resolve(failure),
+      );
     });
-  const client = harness.client(LockServiceClient);
-  const start = {
-    $case: 'acquire',
-    value: acquireRequest({ name: 'team-a/x', requestId: UUID_V4 }),
-  } as const;
-  const stream = client.holdLock({ start }, metadataOf('team-a'));
-  const events: unknown[] = [];
-  stream.on('data', ({ holdEvent }: HoldLockResponse) => events.push(holdEvent?.event?.$case));
-  const end = endOf(stream);
-  await until(() => events.length === 1);
-  await reload(RULES.slice(1));
-  expect([(await end).metadata.get('holdfast-reason'), events]).toEqual([
-    ['LEASE_LOST'],
-    ['granted', 'lost'],
-  ]);
-});
+    importing?.on('error', () => undefined);
+    importing?.write({ part: { $case: 'start', value: { dictionary: 'team-a/towns', profile: undefined } } });
+    importing?.write({ part: batch([entry()]) });
+    await until(() => waiting.calls.length === 2 && holdEvents.length === 1);
+    await until(() => ['suggest', 'put'].every((verb) => harness.autocomplete.verbs.includes(verb)));
+    await reload(RULES.slice(1));
+    importing?.write({ part: commit(1) });
+    await until(() => harness.autocomplete.verbs.includes('abandon'));
+    await refusedImport;
+    verbs = [...harness.autocomplete.verbs];
+  });
 
-test('an import ends with NOT_ALLOWED after a reload, and is abandoned', async () => {
-  const client = harness.completions();
-  let error: ServiceError | null = null;
-  const stream = client.importDictionary(
-    metadataOf('team-a'),
-    (failure: ServiceError | null, _: ImportDictionaryResponse) => {
-      error = failure;
-    },
-  );
-  stream.on('error', () => undefined);
-  stream.write({ part: { $case: 'start', value: { dictionary: 'team-a/towns', profile: undefined } } });
-  stream.write({ part: batch([entry()]) });
-  await until(() => harness.autocomplete.verbs.includes('put'));
-  await reload(RULES.slice(1));
-  stream.write({ part: commit(1) });
-  await until(() => error !== null);
-  expectNotAllowed(error as unknown as ServiceError);
-  await until(() => harness.autocomplete.verbs.includes('abandon'));
-  expect(harness.autocomplete.verbs).not.toContain('commit');
-});
+  test('a SuggestStream without a query ends with NOT_ALLOWED', async () => {
+    expectNotAllowed(await silentStream);
+  });
 
-test('an idle SuggestStream ends with NOT_ALLOWED after a reload', async () => {
-  harness.autocomplete.answers.suggest = () => Promise.resolve(onePage);
-  const client = harness.completions();
-  const stream = client.suggestStream(metadataOf('team-a'));
-  const end = endOf(stream);
-  stream.write({ queryId: 1n, suggest: suggestRequest({ dictionary: 'team-a/towns' }) });
-  await until(() => harness.autocomplete.verbs.length === 1);
-  await reload(RULES.slice(1));
-  expectNotAllowed(await end);
+  test('an idle SuggestStream ends with NOT_ALLOWED', async () => {
+    expectNotAllowed(await idleStream);
+  });
+
+  test('a waiting call ends with NOT_ALLOWED, and the engine learns that the call has ended', async () => {
+    expectNotAllowed(await refusedWait);
+    await until(() => waiting.calls[0]?.cancelled === true);
+    expect(waiting.calls[1]?.cancelled).toBe(false);
+    waiting.answerAll();
+    await otherWait;
+    expect(harness.openCalls).toBe(0);
+  });
+
+  test('a hold stream gets lost with cause REVOKED, by the engine', async () => {
+    expect([(await endOfHold).metadata.get('holdfast-reason'), holdEvents]).toEqual([
+      ['LEASE_LOST'],
+      ['granted', 'lost'],
+    ]);
+  });
+
+  test('an import ends with NOT_ALLOWED, and is abandoned', async () => {
+    expectNotAllowed(await refusedImport);
+    expect(verbs).not.toContain('commit');
+  });
 });
 
 test('calls never reach a foreign name while the policy is reloaded', async () => {

@@ -16,10 +16,13 @@ import { tokenDigest } from '../../src/access/credentials';
 import { CertificateEnds, ServerCertificates } from '../../src/access/server-certificates';
 import { Authority, type Issued, replacePair, type Wanted } from '../support/certificates';
 import { eventually } from '../support/eventually';
+import { LeapingClock } from '../support/manual-clock';
 import { scratchFolder } from '../support/scratch-folder';
 import { openEveryStream } from './every-stream';
 import { someLease } from './fake-engines';
-import { acquireRequest, call, failureOf, Harness, type Logged } from './harness';
+import { acquireRequest, call, failureOf, Harness, type Logged, RELOAD_MS } from './harness';
+
+const DAY_MS = 86_400_000;
 
 describe('client certificates', () => {
   /** Client certificates over real TLS. */
@@ -31,6 +34,7 @@ describe('client certificates', () => {
   let harness: Harness;
   let clientCa: string;
   let identities: string[];
+  const clock = new LeapingClock();
 
   beforeAll(async () => {
     folder = scratchFolder();
@@ -42,7 +46,9 @@ describe('client certificates', () => {
     writeFileSync(clientCa, clients.pem);
     writeFileSync(join(folder, 'tokens'), `alice sha256:${tokenDigest('good-token')}\n`);
     harness = await Harness.start({
+      accessClock: clock,
       access: {
+        intervalMs: RELOAD_MS,
         tls: {
           certificate: { setting: 'HOLDFAST_TLS_CERT', path: cert },
           key: { setting: 'HOLDFAST_TLS_KEY', path: key },
@@ -82,9 +88,6 @@ describe('client certificates', () => {
     client.close();
     return identities.at(-1);
   }
-
-  /** Long enough for a busy machine to open all streams. */
-  const LAST_MS = 5000;
 
   const SPIFFE: Wanted = { names: 'URI:spiffe://example.org/worker' };
 
@@ -217,19 +220,14 @@ describe('client certificates', () => {
   ])(
     'every stream of %s ends UNAUTHENTICATED when the certificate ends',
     async (_title, { metadata = new Metadata() }) => {
-      // The shortest lifetime that openssl makes is a day, so the end is moved here.
-      const issued = clients.issue({ ...SPIFFE, days: 1 });
-      const now = Date.now.bind(Date);
-      const lifeMs = Date.parse(new X509Certificate(readFileSync(issued.cert)).validTo) - now();
-      const day = jest.spyOn(Date, 'now').mockImplementation(() => now() + lifeMs - LAST_MS);
-      const client = harness.client(LockServiceClient, channel(issued));
+      const client = harness.client(LockServiceClient, channel(clients.issue({ ...SPIFFE, days: 1 })));
       const { ends } = await openEveryStream(harness, { client, metadata });
-      day.mockRestore();
+      clock.leap(DAY_MS);
       for (const { path, error } of await ends) {
         expect([path, error.code]).toEqual([path, status.UNAUTHENTICATED]);
         expect(error.details).toContain('the credential of this call has ended');
       }
-      // The connection is retired. On a new connection the certificate is good again.
+      // The connection is retired. On a new connection the certificate is good again: the time of day did not leap.
       await eventually('a new connection', () =>
         call(client, client.acquireLock, acquireRequest(), { metadata }).then(
           () => true,
@@ -261,7 +259,7 @@ describe('client certificates', () => {
       const first = await open();
       const session = await Promise.race([
         once(first, 'session').then(([bytes]) => bytes as Buffer),
-        new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 500)),
+        new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 200)),
       ]);
       const second = await open(session ?? first.getSession());
       expect(second.isSessionReused()).toBe(false);
@@ -331,7 +329,7 @@ describe('certificate reload', () => {
   });
   beforeEach(async () => {
     use(authority.issueForServer());
-    harness = await Harness.start({ access: { tls: files() } });
+    harness = await Harness.start({ access: { tls: files(), intervalMs: RELOAD_MS } });
   });
   afterEach(() => harness.close());
 
@@ -408,8 +406,8 @@ describe('certificate reload', () => {
     await eventually('a warning', () => warned(problem));
     for (let count = 0; count < 5; count += 1) await callOnNewConnection();
     expect(await serial()).toBe(before);
-    // The same problem is logged once.
-    await sleep(500);
+    // The same problem is logged once, and the files are read again meanwhile.
+    await sleep(4 * RELOAD_MS);
     expect(harness.logged.filter(({ level }) => level === 'warn')).toHaveLength(1);
     use(authority.issueForServer());
     await eventually('the next certificate', async () => (await serial()) !== before);

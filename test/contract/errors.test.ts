@@ -7,7 +7,7 @@ import {
 import { holdfastError } from '../../clients/typescript';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/base/errors';
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
-import { contractCalls } from './contract-calls';
+import { type ContractCall, contractCalls } from './contract-calls';
 import { failureOf, Harness, TRACEPARENT, UUID_V4 } from './harness';
 import { leaseCalls, SERVICES } from './services';
 import { callSession } from './session-calls';
@@ -63,22 +63,40 @@ const CALLS = contractCalls([
   'OpenSession',
 ]);
 
-/** The errors of all calls when every engine call rejects with this error. */
-async function allFailures(error: unknown): Promise<readonly ServiceError[]> {
+/** One call of each kind: unary, with a stream of answers, with a stream of requests. */
+const CALL_OF_EACH_KIND: readonly ContractCall[] = ['AcquireLock', 'HoldLock', 'ImportDictionary'].map(
+  (method) => CALLS.find(({ path }) => path.endsWith(`/${method}`))!,
+);
+
+/** The errors of calls when every engine call rejects with this error. */
+async function failures(error: unknown, calls = CALL_OF_EACH_KIND): Promise<readonly ServiceError[]> {
   harness.permits.failWith(error);
   harness.autocomplete.failWith(error);
-  return Promise.all(CALLS.map(({ failure }) => failure(harness)));
+  return Promise.all(calls.map(({ failure }) => failure(harness)));
 }
 
 async function unaryFailure(message: string, details: ErrorDetails = {}, reason: Reason = 'CONTENDED') {
-  const [error] = await allFailures(new HoldfastError(reason, message, details));
+  const [error] = await failures(new HoldfastError(reason, message, details), CALL_OF_EACH_KIND.slice(0, 1));
   return error!;
 }
+
+test.each(['LEASE_LOST', 'DRAINING'] as const)(
+  'every call of an engine sends the error %s',
+  async (reason) => {
+    const [code] = TABLE[reason];
+    const errors = await failures(new HoldfastError(reason, 'no'), CALLS);
+    expect(CALLS.length).toBeGreaterThan(30);
+    expect(errors.map((error) => [error.code, error.details])).toEqual(
+      CALLS.map(() => [code, `no [${reason}]`]),
+    );
+    expect(errors.map((error) => holdfastError(error)?.reason)).toEqual(CALLS.map(() => reason));
+  },
+);
 
 describe.each(ROWS)('the error %s', (reason, [code, retryAfterMs, pushback]) => {
   test('is sent with its code, its reason in three places, and its retry delay', async () => {
     const details = { metadata: { cause: 'EXPIRED', holder_id: 'älice' } };
-    for (const error of await allFailures(new HoldfastError(reason, 'lock "hello" is held', details))) {
+    for (const error of await failures(new HoldfastError(reason, 'lock "hello" is held', details))) {
       expect(error.code).toBe(code);
       expect(error.details).toBe(`lock "hello" is held [${reason}]`);
       expect(error.metadata.get('holdfast-reason')).toEqual([reason]);
@@ -100,7 +118,7 @@ describe.each(ROWS)('the error %s', (reason, [code, retryAfterMs, pushback]) => 
   });
 
   test("is sent with the engine's retry delay, rounded to whole milliseconds", async () => {
-    for (const error of await allFailures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
+    for (const error of await failures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
       expect(holdfastError(error)?.retryAfterMs).toBe(1234);
       expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(pushback === undefined ? [] : ['1235']);
     }
@@ -114,13 +132,14 @@ test('an error that a retry does not help has no RetryInfo, even if its reason h
 
 describe('a thrown value that is not a HoldfastError', () => {
   test.each([
-    ['an Error', new Error('redis://:s3cret@10.0.0.1 EVALSHA failed'), 's3cret'],
+    ['an Error, by every call', new Error('redis://:s3cret@10.0.0.1 EVALSHA failed'), 's3cret'],
     ['a TypeError', new TypeError('undefined is not a function at Permits.acquire (/srv/src/x.ts:1)'), 'srv'],
     ['a text', 'boom at line 7', 'line 7'],
     ['undefined', undefined, 'undefined'],
     ['an object that looks like a status', { code: 7, details: 'internal secret' }, 'secret'],
-  ])('is answered with INTERNAL and logged whole: %s', async (_title, thrown, leak) => {
-    for (const error of await allFailures(thrown)) {
+  ])('is answered with INTERNAL and logged whole: %s', async (title, thrown, leak) => {
+    const calls = title.endsWith('by every call') ? CALLS : CALL_OF_EACH_KIND;
+    for (const error of await failures(thrown, calls)) {
       expect(error.code).toBe(status.INTERNAL);
       expect(error.details).toMatch(/^the server failed; .* \[INTERNAL\]$/);
       expect(error.details + JSON.stringify(error.metadata.toJSON())).not.toContain(leak);
@@ -131,7 +150,7 @@ describe('a thrown value that is not a HoldfastError', () => {
       expect(logged).toMatchObject({ level: 'error', fields: { err: thrown } });
     }
     const loggedMethods = harness.logged.map(({ fields }) => fields['method']);
-    expect(loggedMethods.sort()).toEqual(CALLS.map(({ path }) => path).sort());
+    expect(loggedMethods.sort()).toEqual(calls.map(({ path }) => path).sort());
   });
 
   test('is logged with the trace of its stream, if a command of a session fails', async () => {
@@ -173,7 +192,7 @@ describe('a thrown value that is not a HoldfastError', () => {
   ])(
     'is answered with the matching reason if the value is a StoreFailure: %s, %s',
     async (failure, reason) => {
-      for (const error of await allFailures(failure)) {
+      for (const error of await failures(failure)) {
         expect(holdfastError(error)?.reason).toBe(reason);
         expect(error.details).not.toContain('carried out:');
       }

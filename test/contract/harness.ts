@@ -28,6 +28,12 @@ import type { Address } from '../../src/rpc/entry/grpc-js';
 import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
 import { runtimeOn } from '../support/manual-clock';
 
+/**
+ * How often a server looks for changes of its files, if a test changes them (`access.intervalMs`). Only then, because a look at
+ * all files takes a millisecond of a core.
+ */
+export const RELOAD_MS = 50;
+
 /** One log line of the transport. */
 export interface Logged {
   readonly level: string;
@@ -123,8 +129,7 @@ export class Harness {
     const logged: Logged[] = [];
     const audited: Logged[] = [];
     const log = logInto(logged);
-    const access = { intervalMs: 50, ...options.access };
-    const opened = await openAccess(access, options.accessClock ?? systemClock, log);
+    const opened = await openAccess(options.access ?? {}, options.accessClock ?? systemClock, log);
     const harness = new Harness(options, log, logInto(audited), opened);
     Object.assign(harness, { logged, audited });
     harness.closers.push(() => opened.close());

@@ -6,8 +6,7 @@ import {
   AutocompleteServiceService,
   type SuggestStreamResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { PolicyRule } from '../../src/access/policy';
-import { SERVICES, VERBS } from '../../src/access/verbs';
+import { type PolicyRule, SERVICES, VERBS } from '../../src/access/policy';
 import { entryQuotaExceeded } from '../../src/autocomplete/autocomplete-errors';
 import type { Writer } from '../../src/autocomplete/quota/amount';
 import type { Quotas } from '../../src/base/accounts';
@@ -26,7 +25,7 @@ import {
 } from './autocomplete-calls';
 import { contractCalls } from './contract-calls';
 import { someLease, towns } from './fake-engines';
-import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { acquireRequest, call, drainStream, failureOf, Harness, RELOAD_MS, UUID_V4 } from './harness';
 import { makeCall, metadataOf, type Method, startWithPolicy, writePolicy } from './policy-harness';
 import { leaseOf } from './services';
 
@@ -154,7 +153,9 @@ describe('a caller with an identity', () => {
   let harness: Harness;
   let policyFile: string;
   beforeAll(async () => {
-    ({ harness, policyFile } = await startWithPolicy(['busy', 'calm', 'loud'], RULES));
+    ({ harness, policyFile } = await startWithPolicy(['busy', 'calm', 'loud'], RULES, {
+      access: { intervalMs: RELOAD_MS },
+    }));
   });
   afterAll(() => harness.close());
 
