@@ -140,10 +140,14 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     await run({ env });
   } catch (error) {
-    const isExpected = error instanceof ConfigError || error instanceof StartError;
-    console.error(isExpected ? `holdfast: ${error.message}` : error);
+    console.error(isExpectedAtStart(error) ? `holdfast: ${error.message}` : error);
     process.exit(exitCodeOfStart(error));
   }
+}
+
+/** Whether the message of an error at the start says to the operator what to do. */
+export function isExpectedAtStart(error: unknown): error is ConfigError | StartError {
+  return error instanceof ConfigError || error instanceof StartError;
 }
 
 /** The exit code after a failed start. */

@@ -4,6 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import { exitCodeOfStart, isExpectedAtStart } from '../../src/main';
+import { InProcessServer } from '../end-to-end/in-process-server';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
@@ -33,6 +35,13 @@ async function start(env: Record<string, string> = {}, listen?: string): Promise
   return server;
 }
 
+/** A server in this process. */
+async function startHere(env: Record<string, string>): Promise<InProcessServer> {
+  const server = await InProcessServer.start(redis.url, env);
+  closers.push(() => server.closeDespiteWarnings());
+  return server;
+}
+
 function connect(target: string, channel = credentials.createInsecure()): LockServiceClient {
   const client = new LockServiceClient(target, channel);
   closers.push(() => client.close());
@@ -50,7 +59,7 @@ async function hold(server: ServerProcess, name: string): Promise<() => boolean>
   return () => ended;
 }
 
-describe('the server process refuses to start, and prints the reason without a stack trace,', () => {
+describe('the server refuses to start, and its message has no stack trace,', () => {
   test.each<readonly [string, number, Record<string, string>, readonly string[]]>([
     [
       'with wrong settings',
@@ -63,16 +72,10 @@ describe('the server process refuses to start, and prints the reason without a s
       ],
     ],
     [
-      'with a certificate file that does not exist',
-      1,
-      { ...TLS_FILES, HOLDFAST_TLS_CERT: '/nowhere/cert.pem' },
-      ['holdfast: HOLDFAST_TLS_CERT cannot be read', 'ENOENT'],
-    ],
-    [
       'with a file that is not a certificate',
       1,
       { ...TLS_FILES, HOLDFAST_TLS_CERT: join(TLS, 'key.pem') },
-      ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
+      ['HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
     ],
     [
       'on an address that other machines can reach, without TLS and without credentials',
@@ -84,12 +87,23 @@ describe('the server process refuses to start, and prints the reason without a s
       'with a token file that does not exist',
       1,
       { HOLDFAST_AUTH_TOKENS: '/nowhere/tokens' },
-      ['holdfast: HOLDFAST_AUTH_TOKENS cannot be read', 'ENOENT'],
+      ['HOLDFAST_AUTH_TOKENS cannot be read', 'ENOENT'],
     ],
   ])('%s', async (_title, code, env, sentences) => {
-    const error = (await start(env).catch((failure: unknown) => failure)) as Error;
-    expect(error.message).toContain(`{"code":${code},"signal":null}`);
+    const error = (await startHere(env).catch((failure: unknown) => failure)) as Error;
+    // The program prints the message of such an error.
+    expect(isExpectedAtStart(error)).toBe(true);
+    expect(exitCodeOfStart(error)).toBe(code);
     for (const sentence of sentences) expect(error.message).toContain(sentence);
+    expect(error.message).not.toMatch(/^\s+at /m);
+  });
+
+  test('as a process, with a certificate file that does not exist', async () => {
+    const env = { ...TLS_FILES, HOLDFAST_TLS_CERT: '/nowhere/cert.pem' };
+    const error = (await start(env).catch((failure: unknown) => failure)) as Error;
+    expect(error.message).toContain('{"code":1,"signal":null}');
+    expect(error.message).toContain('holdfast: HOLDFAST_TLS_CERT cannot be read');
+    expect(error.message).toContain('ENOENT');
     expect(error.message).not.toMatch(/^\s+at /m);
   });
 
@@ -98,81 +112,71 @@ describe('the server process refuses to start, and prints the reason without a s
     await once(taken, 'listening');
     closers.push(() => taken.close());
     const { port } = taken.address() as { port: number };
-    await expect(start({}, `127.0.0.1:${port}`)).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${port}: another program already listens there (HOLDFAST_LISTEN)`,
-    );
-    await expect(start({ HOLDFAST_ADMIN_LISTEN: `127.0.0.1:${port}` })).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${port}: another program already listens there (HOLDFAST_ADMIN_LISTEN)`,
-    );
+    for (const setting of ['HOLDFAST_LISTEN', 'HOLDFAST_ADMIN_LISTEN']) {
+      await expect(startHere({ [setting]: `127.0.0.1:${port}` })).rejects.toThrow(
+        `cannot listen on 127.0.0.1:${port}: another program already listens there (${setting})`,
+      );
+    }
   });
 });
 
-test('the server process warns and serves without an admin port while its default address is in use', async () => {
+test('a server warns and serves without an admin port while its default address is in use', async () => {
   // If another program has the port already, that is the same to the server.
   const taken = createServer()
     .on('error', () => undefined)
     .listen(50_052, '127.0.0.1');
   await Promise.race([once(taken, 'listening'), once(taken, 'error')]);
   closers.push(() => taken.close());
-  const server = await start({ HOLDFAST_ADMIN_LISTEN: '' });
-  const client = connect(server.listen);
+  const server = await startHere({ HOLDFAST_ADMIN_LISTEN: '' });
+  const client = connect(server.address);
   expect((await call(client, client.acquireLock, acquireRequest({ name: 'lock' }))).lease?.name).toBe('lock');
-  const lines = server.logs.filter(
-    ({ msg }) => msg?.includes('HOLDFAST_ADMIN_LISTEN') || msg === 'listening',
-  );
-  expect(lines).toEqual([
+  expect(server.warnings.filter(({ msg }) => String(msg).includes('HOLDFAST_ADMIN_LISTEN'))).toEqual([
     expect.objectContaining({
-      level: 'warn',
       msg: 'cannot listen on 127.0.0.1:50052: another program already listens there: this server has no admin port (HOLDFAST_ADMIN_LISTEN)',
     }),
-    expect.not.objectContaining({ admin: expect.anything() as unknown }),
   ]);
+  expect(server.adminAddress).toBeUndefined();
 });
 
-test('the server process serves TLS clients that trust its certificate, and refuses plaintext clients', async () => {
-  const server = await start(TLS_FILES);
-  const named = server.listen.replace('127.0.0.1', 'localhost');
+test('a server serves TLS clients that trust its certificate, and refuses plaintext clients', async () => {
+  const server = await startHere(TLS_FILES);
+  const named = server.address.replace('127.0.0.1', 'localhost');
   const trusting = connect(named, credentials.createSsl(readFileSync(join(TLS, 'cert.pem'))));
   const { lease } = await call(trusting, trusting.acquireLock, acquireRequest({ name: 'tls' }));
   expect(lease?.name).toBe('tls');
-  const plain = connect(server.listen);
+  const plain = connect(server.address);
   const attempt = call(plain, plain.acquireLock, acquireRequest(), { deadline: Date.now() + 2000 });
   await expect(attempt).rejects.toThrow(/UNAVAILABLE|DEADLINE_EXCEEDED/);
 });
 
-test('the server process logs a warning for each protection that HOLDFAST_INSECURE turns off', async () => {
-  const server = await start({ HOLDFAST_LISTEN: '0.0.0.0:0', HOLDFAST_INSECURE: 'tls,auth' });
-  const warnings = server.logs.filter(({ msg }) => msg?.startsWith('INSECURE:'));
-  expect(warnings.map(({ level, msg }) => [level, msg])).toEqual([
-    ['warn', expect.stringContaining('it has no TLS (HOLDFAST_INSECURE=tls)')],
-    ['warn', expect.stringContaining('every caller may do everything (HOLDFAST_INSECURE=auth)')],
+test('a server logs a warning for each protection that HOLDFAST_INSECURE turns off', async () => {
+  const server = await startHere({ HOLDFAST_LISTEN: '0.0.0.0:0', HOLDFAST_INSECURE: 'tls,auth' });
+  const warnings = server.warnings.filter(({ msg }) => String(msg).startsWith('INSECURE:'));
+  expect(warnings.map(({ msg }) => msg)).toEqual([
+    expect.stringContaining('it has no TLS (HOLDFAST_INSECURE=tls)'),
+    expect.stringContaining('every caller may do everything (HOLDFAST_INSECURE=auth)'),
   ]);
-});
-
-test('the server process serves a Unix socket', async () => {
-  const folder = scratchFolder();
-  const server = await start({}, `unix:${join(folder, 'h.sock')}`);
-  const client = connect(server.listen);
-  const { lease } = await call(client, client.acquireLock, acquireRequest({ name: 'socket' }));
-  expect(lease?.name).toBe('socket');
-  expect(await server.term()).toEqual({ code: 0, signal: null });
-  expect(existsSync(join(folder, 'h.sock'))).toBe(false);
 });
 
 describe('the server process', () => {
   /** The last renewal of a drain waits 20 s for a Redis that does not answer. */
   const slowRenewal = { HOLDFAST_COMMAND_TIMEOUT: '20s' };
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('drains and exits with code 0 on %s', async (signal) => {
-    const server = await start();
-    const ended = await hold(server, signal);
-    server.signal(signal);
-    const exit = await eventually('the exit', () => server.exit);
-    expect(exit).toEqual({ code: 0, signal: null });
-    expect(ended()).toBe(true);
-    expect(server.logs.slice(-2)).toMatchObject([{ msg: 'draining', signal }, { msg: 'stopped' }]);
-    server.assertNoUnhandled();
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'drains a Unix socket and exits with code 0 on %s',
+    async (signal) => {
+      const socket = join(scratchFolder(), 'h.sock');
+      const server = await start({}, `unix:${socket}`);
+      const ended = await hold(server, signal);
+      server.signal(signal);
+      const exit = await eventually('the exit', () => server.exit);
+      expect(exit).toEqual({ code: 0, signal: null });
+      expect(existsSync(socket)).toBe(false);
+      expect(ended()).toBe(true);
+      expect(server.logs.slice(-2)).toMatchObject([{ msg: 'draining', signal }, { msg: 'stopped' }]);
+      server.assertNoUnhandled();
+    },
+  );
 
   test('exits immediately with code 143 on a second SIGTERM', async () => {
     const server = await start(slowRenewal);

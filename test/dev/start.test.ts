@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -16,6 +16,12 @@ import { scratchFolder } from '../support/scratch-folder';
 
 const PROGRAM = resolve(__dirname, '../../dist/src/cli/main.js');
 const LONG_WAIT = { timeoutMs: 20_000 };
+/** The process of npm, which runs the program as its child. */
+const NPM = `
+  const { spawn } = require('node:child_process');
+  const env = { ...process.env, npm_lifecycle_event: 'start' };
+  spawn(process.execPath, [${JSON.stringify(PROGRAM)}, 'dev'], { env, stdio: 'inherit' });
+`;
 
 /** `holdfast dev`, the program behind `npm start`, run as a child process. */
 class Started {
@@ -68,26 +74,27 @@ class Started {
 }
 
 describe('npm start', () => {
-  let folder: string;
-  let socket: string;
   const all: Started[] = [];
+  /** The folder of most tests. They start one process after another in it, and Redis keeps its data. */
+  let folder: string;
+  let first: Started;
 
-  beforeEach(() => {
+  beforeAll(async () => {
     folder = scratchFolder();
-    socket = join(folder, '.holdfast', 'redis.sock');
+    first = await start(folder).ready();
   });
-  afterEach(async () => {
-    for (const started of all.splice(0)) await started.supervisor.end();
-    rmSync(folder, { recursive: true, force: true });
+  afterAll(async () => {
+    for (const started of all) await started.supervisor.end();
   });
 
-  function start(options: ConstructorParameters<typeof Started>[1] = {}): Started {
-    const started = new Started(folder, options);
+  function start(where: string, options: ConstructorParameters<typeof Started>[1] = {}): Started {
+    const started = new Started(where, options);
     all.push(started);
     return started;
   }
 
-  async function onRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
+  async function onRedis<T>(work: (client: Redis) => Promise<T>, where = folder): Promise<T> {
+    const socket = join(where, '.holdfast', 'redis.sock');
     const client = new Redis(socket, { maxRetriesPerRequest: 0, disconnectTimeout: 50 });
     client.on('error', () => undefined);
     try {
@@ -102,8 +109,8 @@ describe('npm start', () => {
     return Number(/process_id:(\d+)/.exec(info)?.[1]);
   }
 
-  it('prints its address, its data folder and a first call', async () => {
-    const { text } = await start().ready();
+  it('prints its address, its data folder and a first call', () => {
+    const { text } = first;
     const listen = /"listen":"(127\.0\.0\.1:\d+)"/.exec(text)?.[1];
     expect(text).toContain('DEVELOPMENT');
     expect(text).toContain(join(folder, '.holdfast', 'redis'));
@@ -111,12 +118,16 @@ describe('npm start', () => {
     expect(text).toContain(`    holdfast lock run hello --address ${listen} -- sleep 5`);
   });
 
-  /** Runs the first two commands of the text as a shell does, with `holdfast` on the PATH. */
+  /**
+   * Runs the first two commands of the text as a shell does, with `holdfast` on the PATH. The `sleep` on the PATH ends when
+   * the other command has shown the holder.
+   */
   async function expectToWork(text: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
-    const bin = join(folder, 'bin');
-    mkdirSync(bin);
-    const script = `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`;
-    writeFileSync(join(bin, 'holdfast'), script, { mode: 0o755 });
+    const bin = scratchFolder();
+    const program = (name: string, script: string): void =>
+      writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    program('holdfast', `exec '${process.execPath}' '${PROGRAM}' "$@"`);
+    program('sleep', `touch '${bin}/begun'; until [ -e '${bin}/seen' ]; do /bin/sleep 0.05; done`);
     const [run = '', get = ''] = [...text.matchAll(/^ +(holdfast .+)/gm)].map(([, command]) => command);
     const options = {
       cwd: bin,
@@ -126,94 +137,87 @@ describe('npm start', () => {
     const running = shell(run);
     // An early end is a failure of this test, and is read below.
     running.catch(() => undefined);
-    await eventually(
-      'the holder of the lock',
-      async () => (await shell(get)).stdout.includes(`:${running.child.pid}`),
-      LONG_WAIT,
-    );
+    await eventually('the command under the lock', () => existsSync(join(bin, 'begun')), LONG_WAIT);
+    expect((await shell(get)).stdout).toContain(`:${running.child.pid}`);
+    writeFileSync(join(bin, 'seen'), '');
     expect((await running).stderr).not.toContain('lost');
   }
 
-  it('prints commands that work: one runs under a lock, and the other shows its holder', async () => {
-    const { text } = await start().ready();
-    await expectToWork(text);
-  });
+  it('prints commands that work: one runs under a lock, and the other shows its holder', () =>
+    expectToWork(first.text));
 
   it('prints commands that work with TLS and a token', async () => {
-    const authority = new Authority(folder);
+    const other = scratchFolder();
+    const authority = new Authority(other);
     const { cert, key } = authority.issue({ names: 'DNS:holdfast.internal' });
     appendFileSync(cert, readFileSync(authority.cert));
-    const token = join(folder, 'token');
-    const tokens = join(folder, 'tokens');
+    const token = join(other, 'token');
+    const tokens = join(other, 'tokens');
     writeFileSync(token, 'secret');
     writeFileSync(tokens, `somebody sha256:${createHash('sha256').update('secret').digest('hex')}\n`);
-    const paths = { HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key, HOLDFAST_AUTH_TOKENS: tokens };
-    const { text } = await start({ env: paths }).ready();
+    const env = { HOLDFAST_TLS_CERT: cert, HOLDFAST_TLS_KEY: key, HOLDFAST_AUTH_TOKENS: tokens };
+    const { text, supervisor } = await start(other, { env }).ready();
     expect(text).toContain('    export HOLDFAST_TOKEN_FILE=FILE');
     await expectToWork(text, { HOLDFAST_TOKEN_FILE: token });
-  });
-
-  it('drains on SIGTERM, stops its Redis, and has the same data after the next start', async () => {
-    const first = await start().ready();
-    const pid = await redisPid();
-    await onRedis((client) => client.set('kept', 'yes'));
-    first.supervisor.signal('SIGTERM');
-    expect(await first.ended()).toEqual({ code: 0, signal: null });
-    expect(isAlive(pid)).toBe(false);
-    await start().ready();
-    expect(await onRedis((client) => client.get('kept'))).toBe('yes');
-  });
-
-  it('ends its Redis when npm start is killed, and can be started again immediately', async () => {
-    const first = await start().ready();
-    const pid = await redisPid();
-    await onRedis((client) => client.set('kept', 'yes'));
-    first.supervisor.signal('SIGKILL');
-    await start().ready();
-    await untilGone(pid);
-    expect(await onRedis((client) => client.get('kept'))).toBe('yes');
-  });
-
-  it('ends its server and its Redis when the npm process is killed', async () => {
-    const npm = `
-      const { spawn } = require('node:child_process');
-      const env = { ...process.env, npm_lifecycle_event: 'start' };
-      spawn(process.execPath, [${JSON.stringify(PROGRAM)}, 'dev'], { env, stdio: 'inherit' });
-    `;
-    const started = await start({ args: ['-e', npm] }).ready();
-    const pid = await redisPid();
-    const { serverPid } = started;
-    expect(isAlive(serverPid)).toBe(true);
-    started.supervisor.signal('SIGKILL');
-    await untilGone(serverPid);
-    await untilGone(pid);
+    await supervisor.end();
   });
 
   it('refuses a second start in the same folder, and the first process keeps running', async () => {
-    const first = await start().ready();
-    const second = start();
+    const second = start(folder);
     await second.supervisor.start();
     expect(await second.ended()).toEqual({ code: 1, signal: null });
     expect(second.text).toContain(`is already running in this folder (pid ${first.serverPid}`);
     expect(await onRedis((client) => client.ping())).toBe('PONG');
   });
 
+  it('drains on SIGTERM, stops its Redis, and has the same data after the next start', async () => {
+    const pid = await redisPid();
+    await onRedis((client) => client.set('kept', 'yes'));
+    first.supervisor.signal('SIGTERM');
+    expect(await first.ended()).toEqual({ code: 0, signal: null });
+    expect(isAlive(pid)).toBe(false);
+    first = await start(folder).ready();
+    expect(await onRedis((client) => client.get('kept'))).toBe('yes');
+  });
+
+  it('ends its Redis when npm start is killed, and can be started again immediately', async () => {
+    const pid = await redisPid();
+    await onRedis((client) => client.set('kept', 'after the kill'));
+    first.supervisor.signal('SIGKILL');
+    first = await start(folder, { args: ['-e', NPM] }).ready();
+    await untilGone(pid);
+    expect(await onRedis((client) => client.get('kept'))).toBe('after the kill');
+  });
+
+  it('ends its server and its Redis when the npm process is killed', async () => {
+    const pid = await redisPid();
+    const { serverPid } = first;
+    expect(serverPid).not.toBe(first.supervisor.pid);
+    expect(isAlive(serverPid)).toBe(true);
+    first.supervisor.signal('SIGKILL');
+    await untilGone(serverPid);
+    await untilGone(pid);
+  });
+
   it('names a wrong setting without a stack trace, and leaves no Redis running', async () => {
-    const started = start({ env: { HOLDFAST_LISTEN: 'nowhere' } });
+    const other = scratchFolder();
+    const started = start(other, { env: { HOLDFAST_LISTEN: 'nowhere' } });
     await started.supervisor.start();
     expect((await started.ended()).code).toBe(64);
     expect(started.text).toMatch(/HOLDFAST_LISTEN/);
     expect(started.text).not.toMatch(/ at .*\.js:\d+/);
-    await expect(onRedis((client) => client.ping())).rejects.toThrow();
+    await expect(onRedis((client) => client.ping(), other)).rejects.toThrow();
   });
 
   it('uses the Redis of HOLDFAST_REDIS_URL and starts no Redis', async () => {
+    const other = scratchFolder();
     const redis = await RedisProcess.start({ appendfsync: 'no' });
     try {
-      const { text } = await start({ env: { HOLDFAST_REDIS_URL: redis.url } }).ready();
+      const { text, supervisor } = await start(other, { env: { HOLDFAST_REDIS_URL: redis.url } }).ready();
       expect(text).toContain(`127.0.0.1:${redis.port}`);
       expect(text).toContain('DEVELOPMENT');
-      await expect(onRedis((client) => client.ping())).rejects.toThrow();
+      await expect(onRedis((client) => client.ping(), other)).rejects.toThrow();
+      await supervisor.end();
     } finally {
       await redis.close();
     }

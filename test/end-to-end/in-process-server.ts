@@ -45,7 +45,13 @@ export class InProcessServer {
     spans?: Spans,
   ): Promise<InProcessServer> {
     const server = new InProcessServer(redisUrl, env, spans);
-    server.address = await server.server.listen();
+    try {
+      server.address = await server.server.listen();
+    } catch (error) {
+      // As main.ts does.
+      await server.drain();
+      throw error;
+    }
     return server;
   }
 
