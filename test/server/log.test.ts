@@ -47,7 +47,8 @@ describe('log', () => {
   test('a reader that stands still does not block the process, and the waiting lines have a bound', async () => {
     const program = `
     const log = require(${JSON.stringify(join(ROOT, 'dist/src/server/startup.js'))}).createLog('info');
-    for (let count = 0; count < 1_200_000; count += 1) log.info({ text: 'x'.repeat(200) }, 'a line');
+    // 400 MiB in lines.
+    for (let count = 0; count < 25_000; count += 1) log.info({ text: 'x'.repeat(2 ** 14) }, 'a line');
     process.stderr.write(String(process.memoryUsage().rss / 2 ** 20));
     setInterval(() => undefined, 1000);`;
     const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -27,12 +27,19 @@ async function check(...args: string[]): Promise<Outcome> {
 class Tree {
   readonly root = scratchFolder();
 
-  static async copy(version: string): Promise<Tree> {
+  /** From the files of this repository. */
+  static async first(version: string): Promise<Tree> {
     const tree = new Tree();
     const { output } = await check('--places');
     for (const file of output.trim().split('\n')) cpSync(join(ROOT, file), join(tree.root, file));
     tree.changelog(`## [Unreleased]\n\n## [${version}] - 2030-01-31\n\n### Added\n\n- Locks.\n`);
     await check('--root', tree.root, '--set', version);
+    return tree;
+  }
+
+  copy(): Tree {
+    const tree = new Tree();
+    cpSync(this.root, tree.root, { recursive: true });
     return tree;
   }
 
@@ -53,12 +60,17 @@ class Tree {
 }
 
 describe('tools/release-check.mjs', () => {
+  let made: Tree;
+  beforeAll(async () => {
+    made = await Tree.first('3.14.15');
+  });
+
   it('finds one version in all files of this repository', async () => {
     expect(await check()).toMatchObject({ code: 0 });
   });
 
   it('accepts a tree with one version and a changelog of this version', async () => {
-    const tree = await Tree.copy('3.14.15');
+    const tree = made.copy();
     expect(await tree.check('--release')).toMatchObject({
       code: 0,
       output: expect.stringContaining('version 3.14.15'),
@@ -75,7 +87,7 @@ describe('tools/release-check.mjs', () => {
     ['generated/java/pom.xml', '<version>3.14.15<', '<version>3.14.14<'],
     ['docs/clients/typescript.md', 'client-3.14.15.tgz', 'client-3.14.14.tgz'],
   ])('names %s if it has another version', async (file, from, to) => {
-    const tree = await Tree.copy('3.14.15');
+    const tree = made.copy();
     tree.replace(file, from, to);
     expect(await tree.check()).toEqual({
       code: 1,
@@ -84,7 +96,7 @@ describe('tools/release-check.mjs', () => {
   });
 
   it('names a file that has lost its version', async () => {
-    const tree = await Tree.copy('3.14.15');
+    const tree = made.copy();
     tree.replace('clients/java/pom.xml', '  <version>3.14.15</version>', '');
     const { code, output } = await tree.check();
     expect(code).toBe(1);
@@ -99,7 +111,7 @@ describe('tools/release-check.mjs', () => {
     ['no heading of a version', '## [Unreleased]\n'],
     ['no section for changes to come', '## [3.14.15] - 2030-01-31\n\n- Locks.\n'],
   ])('refuses a release with %s in the changelog', async (_, text) => {
-    const tree = await Tree.copy('3.14.15');
+    const tree = made.copy();
     tree.changelog(text);
     expect((await tree.check()).code).toBe(0);
     const { code, output } = await tree.check('--release');
@@ -108,7 +120,7 @@ describe('tools/release-check.mjs', () => {
   });
 
   it('refuses to set a pre-release, which Python would spell in another way', async () => {
-    const tree = await Tree.copy('3.14.15');
+    const tree = made.copy();
     expect(await tree.check('--set', '3.15.0-rc.1')).toMatchObject({ code: 1 });
     expect(await tree.check()).toMatchObject({ code: 0, output: expect.stringContaining('version 3.14.15') });
   });
