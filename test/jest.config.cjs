@@ -35,6 +35,8 @@ module.exports = {
   testTimeout: 90_000,
   // Many tests wait for a part of their time, so three workers keep two cores busy.
   maxWorkers: 3,
+  // Of the tests of one file that say `test.concurrent`: most of them only wait.
+  maxConcurrency: 12,
   // At its end a worker frees up to 1 GB of memory. On a busy machine this takes longer than the default of 500 ms.
   workerGracefulExitTimeout: 10_000,
 };

@@ -195,46 +195,44 @@ describe('session numbers', () => {
 describe('store lost', () => {
   /** What a session tells its client when the store loses its data or does not answer. */
 
-  let redis: RedisProcess;
-  let server: InProcessServer;
-  let one: SessionStream;
+  /** A session with a lease, whose server has a Redis of its own. */
+  const withLease =
+    (run: (redis: RedisProcess, one: SessionStream, number: number) => Promise<void>) => async () => {
+      const redis = await RedisProcess.start();
+      const server = await InProcessServer.start(redis.url, { HOLDFAST_COMMAND_TIMEOUT: '2s' });
+      const one = new SessionStream(server.address);
+      try {
+        const number = one.run(lock('hello', { ttlMs: 6000 }));
+        await one.event(number, 'granted');
+        await run(redis, one, number);
+      } finally {
+        one.close();
+        await server.closeDespiteWarnings();
+        await redis.close();
+      }
+    };
 
-  beforeEach(async () => {
-    redis = await RedisProcess.start();
-    server = await InProcessServer.start(redis.url, {
-      HOLDFAST_COMMAND_TIMEOUT: '2s',
-    });
-    one = new SessionStream(server.address);
-  });
-  afterEach(async () => {
-    one?.close();
-    await server?.closeDespiteWarnings();
-    await redis?.close();
-  });
+  test.concurrent(
+    'a lease that the store has deleted ends with STORE_RESET at the next renewal',
+    withLease(async (redis, one, number) => {
+      for (const key of (await redis.command('KEYS', '*state:hello')) as string[])
+        await redis.command('DEL', key);
+      expect((await one.event(number, 'ended')).cause).toBe(SessionEndCause.SESSION_END_CAUSE_STORE_RESET);
+    }),
+  );
 
-  async function held(ttlMs: number): Promise<number> {
-    const number = one.run(lock('hello', { ttlMs }));
-    await one.event(number, 'granted');
-    return number;
-  }
-
-  test('a lease that the store has deleted ends with STORE_RESET at the next renewal', async () => {
-    const number = await held(6000);
-    for (const key of (await redis.command('KEYS', '*state:hello')) as string[])
-      await redis.command('DEL', key);
-    expect((await one.event(number, 'ended')).cause).toBe(SessionEndCause.SESSION_END_CAUSE_STORE_RESET);
-  });
-
-  test('a lease ends with STORE_UNAVAILABLE while Redis is stopped, after a warning', async () => {
-    const number = await held(6000);
-    await redis.stop();
-    try {
-      await one.event(number, 'renewalFailed');
-      expect((await one.event(number, 'ended')).cause).toBe(
-        SessionEndCause.SESSION_END_CAUSE_STORE_UNAVAILABLE,
-      );
-    } finally {
-      await redis.cont();
-    }
-  });
+  test.concurrent(
+    'a lease ends with STORE_UNAVAILABLE while Redis is stopped, after a warning',
+    withLease(async (redis, one, number) => {
+      await redis.stop();
+      try {
+        await one.event(number, 'renewalFailed');
+        expect((await one.event(number, 'ended')).cause).toBe(
+          SessionEndCause.SESSION_END_CAUSE_STORE_UNAVAILABLE,
+        );
+      } finally {
+        await redis.cont();
+      }
+    }),
+  );
 });

@@ -33,8 +33,28 @@ const withoutEnds = (lock: Lock) => ({
 });
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
+interface Trouble {
+  readonly redis: RedisProcess;
+  /** Changes come from this client. */
+  readonly other: LockClient;
+  readonly watched: InProcessServer;
+}
+
+/** Two servers with a Redis of their own. */
+const inTrouble = (run: (trouble: Trouble) => Promise<void>) => async (): Promise<void> => {
+  const redis = await RedisProcess.start();
+  const servers: InProcessServer[] = [];
+  try {
+    for (let count = 0; count < 2; count += 1) servers.push(await InProcessServer.start(redis.url));
+    const [first, watched] = servers as [InProcessServer, InProcessServer];
+    await run({ redis, other: first.client(), watched });
+  } finally {
+    await closeAll(...servers.map((server) => () => server.closeDespiteWarnings()), () => redis.close());
+  }
+};
+
 describe('a watch of a lock at another server', () => {
-  it('gets the free lock at once, and each grant, waiter, hand-over and release', async () => {
+  test.concurrent('gets the free lock at once, and each grant, waiter, hand-over and release', async () => {
     const name = 'watched';
     const watch = watcher.watch(name);
     expect(await watch.next()).toMatchObject({ name, holderCount: 0, waiterCount: 0, lastFencingToken: 0n });
@@ -59,7 +79,7 @@ describe('a watch of a lock at another server', () => {
     watch.cancel();
   });
 
-  it('gets a change within 250 ms by a hint', async () => {
+  test.concurrent('gets a change within 250 ms by a hint', async () => {
     const name = 'by hint';
     const watch = watcher.watch(name);
     await watch.next();
@@ -77,7 +97,7 @@ describe('a watch of a lock at another server', () => {
     watch.cancel();
   });
 
-  it('sees the expiry of a lease within 250 ms, although no script runs', async () => {
+  test.concurrent('sees the expiry of a lease within 250 ms, although no script runs', async () => {
     const name = 'expires';
     const watch = watcher.watch(name);
     const sentAt = performance.now();
@@ -91,7 +111,7 @@ describe('a watch of a lock at another server', () => {
     watch.cancel();
   });
 
-  it('sends nothing for a renewal', async () => {
+  test.concurrent('sends nothing for a renewal', async () => {
     const name = 'renewed';
     const stream = client.hold({ name, ttlMs: 600 });
     await stream.until('granted');
@@ -117,7 +137,7 @@ describe('a watch of a lock at another server', () => {
   });
 });
 
-it('observers on all servers see the leader, its address and the next leader', async () => {
+test.concurrent('observers on all servers see the leader, its address and the next leader', async () => {
   const name = 'leader';
   const observers = [client.watch(name), watcher.watch(name)];
   const candidate = (at: LockClient, id: string) =>
@@ -139,8 +159,9 @@ it('observers on all servers see the leader, its address and the next leader', a
   second.cancel();
 });
 
-describe('a watch of a semaphore', () => {
-  it('gets each change of its limit and of its holders, and ends with NO_SUCH_SEMAPHORE after its deletion', async () => {
+test.concurrent(
+  'a watch of a semaphore gets each change of its limit and of its holders, and ends with NO_SUCH_SEMAPHORE after its deletion',
+  async () => {
     const name = 'limited';
     await semaphores.setLimit(name, 3);
     const watch = semaphoreWatcher.watch(name);
@@ -151,30 +172,23 @@ describe('a watch of a semaphore', () => {
     await watch.until(({ limit, overcommittedCount }) => limit === 1 && overcommittedCount === 1);
     await semaphores.delete(name, true);
     expect(await watch.ending).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' });
-  });
+  },
+);
 
-  it('ends with NO_SUCH_SEMAPHORE if there is no such semaphore', async () => {
+test.concurrent(
+  'a watch of a semaphore ends with NO_SUCH_SEMAPHORE if there is no such semaphore',
+  async () => {
     const watch = semaphoreWatcher.watch('unknown');
     expect(await watch.ending).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' });
     expect(watch.states).toEqual([]);
-  });
-});
+  },
+);
 
-describe('a watch at a server with a store in trouble', () => {
-  let redis: RedisProcess;
-  let servers: InProcessServer[];
-  beforeEach(async () => {
-    redis = await RedisProcess.start();
-    servers = [await InProcessServer.start(redis.url), await InProcessServer.start(redis.url)];
-  });
-  afterEach(() =>
-    closeAll(...servers.map((server) => () => server.closeDespiteWarnings()), () => redis.close()),
-  );
-  const clientOf = (index: number) => (servers[index] as InProcessServer).client();
-
-  it('sees each change within about a second if no hint arrives', async () => {
+test.concurrent(
+  'a watch at a server with a store in trouble sees each change within about a second if no hint arrives',
+  inTrouble(async ({ redis, other, watched }) => {
     await redis.command('ACL', 'SETUSER', SERVER_USER, 'resetchannels');
-    const [other, watch] = [clientOf(0), clientOf(1).watch('no hints')];
+    const watch = watched.client().watch('no hints');
     await watch.next();
     for (let round = 0; round < 3; round += 1) {
       const stopwatch = redis.stopwatch();
@@ -185,10 +199,13 @@ describe('a watch at a server with a store in trouble', () => {
       expect(stopwatch.chargedMs).toBeLessThan(2 * (1000 + BY_HINT_MS));
     }
     watch.cancel();
-  });
+  }),
+);
 
-  it('misses no change when the connections for hints are cut', async () => {
-    const [other, watch] = [clientOf(0), clientOf(1).watch('cut')];
+test.concurrent(
+  'a watch at a server with a store in trouble misses no change when the connections for hints are cut',
+  inTrouble(async ({ redis, other, watched }) => {
+    const watch = watched.client().watch('cut');
     await watch.next();
     for (let round = 0; round < 5; round += 1) {
       await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
@@ -198,11 +215,14 @@ describe('a watch at a server with a store in trouble', () => {
       await watch.until(({ holderCount }) => holderCount === 0);
     }
     watch.cancel();
-  });
+  }),
+);
 
-  it('goes on by itself after the store was gone', async () => {
+test.concurrent(
+  'a watch at a server with a store in trouble goes on by itself after the store was gone',
+  inTrouble(async ({ redis, other, watched }) => {
     const name = 'gone and back';
-    const [other, watch] = [clientOf(0), clientOf(1).watch(name)];
+    const watch = watched.client().watch(name);
     await other.acquire({ name, holderId: 'before', ttlMs: 2000 });
     await watch.until((lock) => holderIds(lock)[0] === 'before');
     await redis.kill();
@@ -218,13 +238,16 @@ describe('a watch at a server with a store in trouble', () => {
     expect(seen.lastFencingToken).toBe(lease?.fencingToken);
     expect(withoutEnds(seen)).toEqual(withoutEnds(await other.get(name)));
     watch.cancel();
-  });
+  }),
+);
 
-  it('ends with DRAINING when its server stops', async () => {
-    const watch = clientOf(1).watch('drained');
+test.concurrent(
+  'a watch at a server with a store in trouble ends with DRAINING when its server stops',
+  inTrouble(async ({ watched }) => {
+    const watch = watched.client().watch('drained');
     await watch.next();
-    const draining = (servers[1] as InProcessServer).drain();
+    const draining = watched.drain();
     expect(await watch.ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'DRAINING' });
     await draining;
-  });
-});
+  }),
+);
