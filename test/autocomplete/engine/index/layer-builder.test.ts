@@ -74,7 +74,10 @@ describe('the build of a layer', () => {
   }
 
   const sortedBySuffix = (forms: Uint8Array, positions: readonly number[]): number[] =>
-    [...positions].sort((a, b) => Buffer.compare(suffixAt(forms, a), suffixAt(forms, b)) || a - b);
+    positions
+      .map((at) => ({ at, suffix: suffixAt(forms, at) }))
+      .sort((a, b) => Buffer.compare(a.suffix, b.suffix) || a.at - b.at)
+      .map(({ at }) => at);
 
   /** The mark of a character as branches.ts describes it; 0 after the last character. */
   function markAt(characters: readonly string[], at: number): number {
@@ -110,13 +113,18 @@ describe('the build of a layer', () => {
     expect(Buffer.from(table.forms).toString()).toBe(forms.join(''));
     expect(table.formsAt).toHaveLength(entries.length + 1);
     let at = 0;
-    expected.forEach((entry, rank) => {
-      expect(table.formsAt[rank]).toBe(at);
-      expect(Buffer.from(entryIdBytesAt(table, rank)).toString()).toBe(entry.id);
-      expect(Buffer.compare(recordAt(table, rank), recordOf(entry))).toBe(0);
-      expect(rankOfId(table, utf8(entry.id))).toBe(rank);
+    const rows = expected.map((entry, rank) => {
+      const row = { at, id: entry.id, isRecord: true, rank };
       at += Buffer.byteLength(forms[rank]!);
+      return row;
     });
+    const found = expected.map((entry, rank) => ({
+      at: table.formsAt[rank],
+      id: Buffer.from(entryIdBytesAt(table, rank)).toString(),
+      isRecord: Buffer.compare(recordAt(table, rank), recordOf(entry)) === 0,
+      rank: rankOfId(table, utf8(entry.id)),
+    }));
+    expect(found).toEqual(rows);
     expect(table.formsAt[entries.length]).toBe(table.forms.length);
     expect([...table.scores]).toEqual(expected.map(scoreOf));
     expect(rankOfId(table, utf8('no such id'))).toBe(-1);
