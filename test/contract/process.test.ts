@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { exitCodeOfStart, isExpectedAtStart } from '../../src/main';
@@ -9,13 +10,13 @@ import { InProcessServer } from '../end-to-end/in-process-server';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
-import { acquireRequest, call, UUID_V4 } from './harness';
-import { Stopwatch } from '../support/stopwatch';
 import { scratchFolder } from '../support/scratch-folder';
+import { Stopwatch } from '../support/stopwatch';
+import { acquireRequest, call, UUID_V4 } from './harness';
 
 /** Checks how the server process starts, refuses to start, and ends. */
 
-const TLS = [join(__dirname, 'tls'), join(__dirname, '../../../test/contract/tls')].find(existsSync)!;
+const TLS = join(__dirname, 'tls');
 const TLS_FILES = { HOLDFAST_TLS_CERT: join(TLS, 'cert.pem'), HOLDFAST_TLS_KEY: join(TLS, 'key.pem') };
 
 let redis: RedisProcess;
@@ -192,10 +193,15 @@ describe('the server process', () => {
   });
 
   test('drains and exits with code 0 on two SIGINT, because npm repeats the SIGINT of the terminal', async () => {
-    const server = await start();
+    const server = await start(slowRenewal);
     await hold(server, 'ctrl-c');
+    await redis.stop();
     server.signal('SIGINT');
+    // So short that the second signal comes during the drain, and is the same Ctrl-C.
+    await sleep(50);
     server.signal('SIGINT');
+    await server.logLine('the drain', ({ msg }) => msg === 'draining');
+    await redis.cont();
     const exit = await eventually('the exit', () => server.exit);
     expect(exit).toEqual({ code: 0, signal: null });
   });

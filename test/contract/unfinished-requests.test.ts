@@ -140,7 +140,7 @@ describe('unfinished requests', () => {
     expect(refusals).toEqual([1, 1]);
   });
 
-  test('thousands of requests that are too old end in small steps', async () => {
+  test('hundreds of requests that are too old end in small steps', async () => {
     const { clock, begin } = arena({ maxPerConnection: 1000, maxPerServer: 1000 });
     const connection = {};
     const all = Array.from({ length: 500 }, () => begin(connection));
@@ -231,11 +231,13 @@ describe('unfinished requests', () => {
         const { clock, requests } = arena();
         const connections = [{}, {}, {}];
         const open: Request[] = [];
+        const connectionOf = new Map<Request, object>();
         const arrived = new Set<Request>();
         for (const [kind, which, size] of steps) {
           const request = open[which % Math.max(1, open.length)];
           if (kind === 'begin') {
             const begun = new Request(which % 2 === 0);
+            connectionOf.set(begun, connections[which % 3]!);
             requests.begin(begun, connections[which % 3]!);
             requests.announce(begun, size);
             open.push(begun);
@@ -253,6 +255,10 @@ describe('unfinished requests', () => {
           expect(requests.stats()).toEqual({ requests: unfinished.length, bufferedBytes: bytes });
           expect(unfinished.length).toBeLessThanOrEqual(LIMITS.maxPerServer);
           const large = unfinished.filter(({ bufferedBytes }) => bufferedBytes > 0);
+          for (const connection of connections) {
+            const own = unfinished.filter((one) => connectionOf.get(one) === connection);
+            expect(own.length).toBeLessThanOrEqual(LIMITS.maxPerConnection);
+          }
           if (large.length > 0) expect(bytes).toBeLessThanOrEqual(LIMITS.maxBytesPerServer);
         }
         for (const request of open) requests.release(request);
@@ -268,11 +274,11 @@ describe('message framing', () => {
   class Observer {
     readonly lengths: number[] = [];
     grown = 0;
-    beforeLength: () => void = () => undefined;
+    atLength: () => void = () => undefined;
 
     onLength(bytes: number): void {
       this.lengths.push(bytes);
-      this.beforeLength();
+      this.atLength();
     }
 
     onGrowth(bytes: number): void {
@@ -349,7 +355,7 @@ describe('message framing', () => {
   test('a framing that is stopped at a length returns no message', () => {
     const observer = new Observer();
     const framing = new MessageFraming(observer);
-    observer.beforeLength = () => {
+    observer.atLength = () => {
       if (observer.lengths.length === 2) framing.stop();
     };
     const one = frame(Buffer.from('hello'));

@@ -44,7 +44,6 @@ describe('policy', () => {
   let policyFile: string;
   let locks: LockServiceClient;
   let dictionaries: AutocompleteServiceClient;
-  /** A reload takes up to two seconds, and longer on a busy machine. */
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
@@ -119,7 +118,7 @@ describe('policy', () => {
     expect(nobody).toEqual([]);
   });
 
-  test('a reload that takes a name away ends the stream with REVOKED, and its permits stay taken to the end of the ttl', async () => {
+  test('a reload that takes a name away ends the stream with REVOKED, and the lock stays taken', async () => {
     const name = 'search/worker';
     const held = locks.holdLock(
       {
@@ -141,9 +140,9 @@ describe('policy', () => {
     const error = await ended;
     expect([error.code, error.metadata.get('holdfast-reason')]).toEqual([status.ABORTED, ['LEASE_LOST']]);
     expect(events.at(-1)?.holdEvent?.event?.$case).toBe('lost');
-    // The lease is not renewed any more, and nobody gets the lock before its end.
-    const { lock } = await call(locks, locks.getLock, { name }, as('billing'));
-    expect(lock?.holders).toMatchObject([{ identity: 'token:search', revoked: true }]);
+    // The lease is no longer renewed, and nobody else gets the lock before its end.
+    const { lock: shown } = await call(locks, locks.getLock, { name }, as('billing'));
+    expect(shown?.holders).toMatchObject([{ identity: 'token:search', revoked: true }]);
     expect((await failureOf(acquire('billing', { name, waitTimeout: { seconds: 0n, nanos: 0 } }))).code).toBe(
       status.ABORTED,
     );
@@ -178,7 +177,6 @@ describe('policy ttl', () => {
   let locks: LockServiceClient;
   let semaphores: SemaphoreServiceClient;
   const as = { metadata: metadataOf('a') };
-  /** A reload takes up to two seconds, and longer on a busy machine. */
 
   beforeAll(async () => {
     redis = await RedisProcess.start({ inMemory: true });

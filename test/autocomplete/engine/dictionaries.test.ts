@@ -214,7 +214,7 @@ describe('readable dictionaries', () => {
     expect([dictionaries, nextPageToken, readCount]).toEqual([[], '', 0]);
   });
 
-  test('a list ends when its call is cancelled', async () => {
+  test('a list of a cancelled call reads nothing', async () => {
     const cancelled = { ...reader('b-'), nextReadable: (name: string) => name, cancelled: true };
     await engine().listDictionaries('', 1, '', cancelled);
     expect(readCount).toBe(0);

@@ -39,7 +39,7 @@ const failsUnreadably = (): void => {
 const rejects = (() => Promise.reject(new Error('broken'))) as () => void;
 
 describe('a function of the caller that fails', () => {
-  test('is a warning of the process if the tracer throws, and the grant is not lost', async () => {
+  test('is a warning of the process at each call of a tracer that throws, and the work ends as without a tracer', async () => {
     const span = { setAttribute: fails, setStatus: fails, end: fails };
     expect(await inSpan({ startSpan: fails as never }, 'acquire', {}, () => Promise.resolve(7))).toBe(7);
     expect(await inSpan({ startSpan: () => span }, 'acquire', {}, () => Promise.resolve(8))).toBe(8);

@@ -85,7 +85,7 @@ describe('a revocation in the store of Redis', () => {
   });
 });
 
-/** This test is not in test/leases/scripts, because the mutation run writes in each script. */
+/** Not in test/leases/scripts: in the mutation run every script writes marks, which Redis refuses here. */
 describe('while Redis refuses writes because its replica is gone, a watch', () => {
   let fixture: LeaseFixture;
   beforeAll(async () => {
