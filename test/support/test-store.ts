@@ -8,7 +8,7 @@ import type { LeaseStore } from '../../src/leases/lease-store';
 import { leaseScripts, RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
 import { openStoreRedis, type StoreRedis } from '../../src/redis/topology/open';
 import { readConfig } from '../../src/server/config/config';
-import { eventually } from './eventually';
+import { closeAll, eventually } from './eventually';
 import { RedisProcess, serverUrl } from './processes/redis-process';
 import { TcpProxy } from './proxy/tcp-proxy';
 
@@ -111,9 +111,14 @@ export class MasterAndReplica {
     const front = await TcpProxy.open({ targetPort: master.port, protocol: 'redis' });
     const link = await TcpProxy.open({ targetPort: master.port, protocol: 'tcp' });
     const pair = new MasterAndReplica(master, replica, front, link);
-    await replica.command('REPLICAOF', '127.0.0.1', link.port);
-    await pair.inSync();
-    await master.command('CONFIG', 'SET', 'min-replicas-to-write', minReplicas);
+    try {
+      await replica.command('REPLICAOF', '127.0.0.1', link.port);
+      await pair.inSync();
+      await master.command('CONFIG', 'SET', 'min-replicas-to-write', minReplicas);
+    } catch (error) {
+      await pair.close();
+      throw error;
+    }
     return pair;
   }
 
@@ -161,8 +166,12 @@ export class MasterAndReplica {
 
   async close(): Promise<void> {
     for (const store of this.stores) store.close();
-    await Promise.all([this.front.close(), this.link.close()]);
-    await Promise.all([this.master.close(), this.replica.close()]);
+    await closeAll(
+      () => this.front.close(),
+      () => this.link.close(),
+      () => this.master.close(),
+      () => this.replica.close(),
+    );
   }
 
   /** Waits until the replica has all writes of the master. */
