@@ -126,7 +126,8 @@ function runNode(root, script, args = []) {
 }
 
 /**
- * Without `checkTypes` a build takes half the time, and its output is the same. `npm run check` checks the types, too.
+ * Without `checkTypes` a build takes half the time, and its output is the same. `npm run check` and
+ * test/contract/checklists.slow.test.ts check them, too.
  * @param {string} root
  * @param {string} reason
  * @param {(text: string) => void} log

@@ -29,8 +29,13 @@ export interface DescribedFile {
   readonly bytes: Uint8Array;
 }
 
-/** @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet */
+/**
+ * The files of a set, or of several sets one after the other. A file that comes again is left out, because each set has all
+ * its imports.
+ * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
+ */
 export function describedFiles(fileDescriptorSet: Uint8Array): readonly DescribedFile[] {
+  const names = new Set<string>();
   return fieldsOf(fileDescriptorSet)
     .filter(({ field, wireType }) => field === FILE && wireType === WireType.LengthDelimited)
     .map(({ encoded }) => {
@@ -43,7 +48,8 @@ export function describedFiles(fileDescriptorSet: Uint8Array): readonly Describe
         Buffer.concat(kept.map(({ encoded: part }) => part)),
       );
       return { file, bytes };
-    });
+    })
+    .filter(({ file: { name } }) => !names.has(name) && names.add(name));
 }
 
 /** The fields of a message in order, each with its tag. */

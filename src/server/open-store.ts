@@ -148,8 +148,6 @@ export function openStore(
   meters: CommandMeters,
   scripts: readonly Script[],
 ): OpenedStore {
-  /** The texts of the connection errors, the latest last. */
-  const errors = new Set<string>();
   const settings = {
     security,
     prefix: config.redisPrefix,
@@ -161,24 +159,29 @@ export function openStore(
     meters,
     // Level debug, because each failed attempt to reconnect calls this function. `logHealth` reports a lost store once.
     onWarning: (text: string) => log.warn({}, text),
-    onError: (error: Error) => {
-      errors.delete(error.message);
-      errors.add(error.message);
-      const [oldest] = errors;
-      if (errors.size > MOST_ERRORS && oldest !== undefined) errors.delete(oldest);
-      log.debug({ err: error }, 'the connection to the store failed');
-    },
+    onError: (error: Error) => log.debug({ err: error }, 'the connection to the store failed'),
   };
   const { address, shown } = config.redis;
-  const redis = openStoreRedis(address, { ...settings, scripts });
+  /** The texts of the errors of the connections to the Redis of the leases, the latest last. */
+  const errors = new Set<string>();
+  const onError = (error: Error): void => {
+    errors.delete(error.message);
+    errors.add(error.message);
+    const [oldest] = errors;
+    if (errors.size > MOST_ERRORS && oldest !== undefined) errors.delete(oldest);
+    settings.onError(error);
+  };
+  const redis = openStoreRedis(address, { ...settings, scripts, onError });
   const ready = async (): Promise<void> => {
     try {
       await redis.ready(CONNECT_TIMEOUT_MS);
     } catch (cause) {
       const place = `Redis cannot be used at ${shown} (HOLDFAST_REDIS_URL)`;
       if (cause instanceof NotPermitted) throw new StartError(`${place}: ${cause.message}`, { cause });
+      // The connections go on while the probe runs.
+      const reported = [...errors];
       const found = await probeStore(address, security);
-      throw new StartError(`${place}: ${storeTrouble(address, found, [...errors])}`, { cause });
+      throw new StartError(`${place}: ${storeTrouble(address, found, reported)}`, { cause });
     }
   };
   return { redis, settings, ready };

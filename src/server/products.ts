@@ -181,10 +181,12 @@ function openAutocomplete(
     engine,
     indexes,
     close: async () => {
-      await offered.close().finally(() => {
+      try {
+        await offered.close();
         indexes.close();
+      } finally {
         stores.close();
-      });
+      }
     },
     load: (progress) => preload({ ...progress, names: config.preload, indexes, clock, log }),
   };
@@ -219,7 +221,11 @@ export function offerAutocomplete({ engine, limits = defaultAutocompleteLimits, 
 /** Closes all, even if one fails. */
 export async function closeProducts(products: Iterable<OpenedProduct>, log: Log): Promise<void> {
   for (const product of products) {
-    await product.close?.().catch((error: unknown) => log.error({ err: error }, 'a product failed to close'));
+    try {
+      await product.close?.();
+    } catch (error) {
+      log.error({ err: error }, 'a product failed to close');
+    }
   }
 }
 

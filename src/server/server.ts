@@ -161,10 +161,16 @@ class ComposedServer implements HoldfastServer {
         probed.unloadedCount = [...left.values()].reduce((sum, count) => sum + count, 0);
         this.grpc?.setLoading(probed.unloadedCount > 0);
       };
-      product.load?.({ onProgress, stopped: this.stopping.signal }).catch((error: unknown) => {
-        this.dependencies.log.error({ err: error }, 'a product failed to load');
-        onProgress(0);
-      });
+      void this.loadOne(product, onProgress);
+    }
+  }
+
+  private async loadOne(product: OpenedProduct, onProgress: (leftCount: number) => void): Promise<void> {
+    try {
+      await product.load?.({ onProgress, stopped: this.stopping.signal });
+    } catch (error) {
+      this.dependencies.log.error({ err: error }, 'a product failed to load');
+      onProgress(0);
     }
   }
 

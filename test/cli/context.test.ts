@@ -285,7 +285,7 @@ describe('watch gap', () => {
       await gap.begin();
       await eventually('the line about the gap', () => shown.err.includes('\n'));
       // The command asks again in this time, and says nothing more.
-      await sleep(ASKING.intervalMs + ASKING.answerMs);
+      await sleep(2 * ASKING.intervalMs + ASKING.answerMs);
       await gap.end();
       await eventually('the line about the end', () => shown.err.includes('watched again'));
     } finally {

@@ -73,7 +73,6 @@ async function reload(rules: readonly PolicyRule[]): Promise<void> {
 }
 let reloads = 0;
 let isChanged = false;
-/** A reload takes up to two seconds, and longer on a busy machine. */
 
 /** Waits until the condition holds. */
 const until = (condition: () => boolean) =>

@@ -255,7 +255,7 @@ describe('client certificates', () => {
       const first = await open();
       const session = await Promise.race([
         once(first, 'session').then(([bytes]) => bytes as Buffer),
-        new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 200)),
+        new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 500)),
       ]);
       const second = await open(session ?? first.getSession());
       expect(second.isSessionReused()).toBe(false);

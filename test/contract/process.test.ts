@@ -146,8 +146,8 @@ test('a server serves TLS clients that trust its certificate, and refuses plaint
   const { lease } = await call(trusting, trusting.acquireLock, acquireRequest({ name: 'tls' }));
   expect(lease?.name).toBe('tls');
   const plain = connect(server.address);
-  const attempt = call(plain, plain.acquireLock, acquireRequest(), { deadline: Date.now() + 2000 });
-  await expect(attempt).rejects.toThrow(/UNAVAILABLE|DEADLINE_EXCEEDED/);
+  const attempt = call(plain, plain.acquireLock, acquireRequest(), { deadline: Date.now() + 30_000 });
+  await expect(attempt).rejects.toThrow(/UNAVAILABLE/);
 });
 
 test('a server logs a warning for each protection that HOLDFAST_INSECURE turns off', async () => {

@@ -131,7 +131,6 @@ describe('session access', () => {
   let policyFile: string;
   let tokenFile: string;
   const open: SessionStream[] = [];
-  /** A reload takes up to two seconds, and longer on a busy machine. */
 
   beforeAll(async () => {
     redis = await RedisProcess.start();

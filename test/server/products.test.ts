@@ -119,13 +119,18 @@ describe('the descriptors of the products', () => {
     ],
     [
       'a call that is described twice',
-      bytesOf(file('echo.v1', 'Echo'), file('echo.v1', 'Echo')),
+      bytesOf(file('echo.v1', 'Echo'), { ...file('echo.v1', 'Echo'), name: 'copy.proto' }),
       'the call /echo.v1.Echo/Call is described twice',
     ],
     [
       'two services that a policy could not tell apart',
       bytesOf(file('echo.v1', 'Echo'), file('echo.v2', 'Echo')),
       'two services have the name Echo',
+    ],
+    [
+      'a file that comes again as an import, whose calls are checked once,',
+      bytesOf(file('echo.v1', 'Echo'), file('echo.v1', 'Echo')),
+      'the call /echo.v1.Echo/Call has no required_verb',
     ],
   ])('are refused with %s', (_title, descriptors, problem) => {
     expect(() => offeredCalls([service('/echo.v1.Echo/Call')], descriptors)).toThrow(problem);

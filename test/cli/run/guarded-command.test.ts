@@ -118,8 +118,8 @@ test('ends grandchildren that ignore SIGTERM before the deadline, after the comm
 });
 
 test('lets a command run on when a renewal moves the deadline', async () => {
-  // Without the renewal, SIGTERM comes after 1 s.
-  run('sleep 1.5; exit 5', { deadline: sharedNow() + 3500, graceMs: 500 });
+  // Without the renewal, SIGTERM comes after 2 s.
+  run('sleep 2.5; exit 5', { deadline: sharedNow() + 4500, graceMs: 500 });
   guarded.moveDeadline(sharedNow() + LONG_MS);
   expect(await guarded.ended()).toMatchObject({ code: 5, wasStopped: false });
 });

@@ -65,8 +65,8 @@ test.concurrent(
   async () => {
     const one = session();
     const first = one.run(
-      lock('many a', { ttlMs: 3000 }),
-      lock('many b', { ttlMs: 3000 }),
+      lock('many a', { ttlMs: 6000 }),
+      lock('many b', { ttlMs: 6000 }),
       permits('many p'),
     );
     const leases = [0, 1, 2].map((index) => one.event(first + index, 'granted'));

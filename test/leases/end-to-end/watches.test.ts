@@ -184,7 +184,8 @@ test.concurrent(
   },
 );
 
-test.concurrent(
+// Not concurrent, because servers that start in this process would delay its changes.
+test(
   'a watch at a server with a store in trouble sees each change within about a second if no hint arrives',
   inTrouble(async ({ redis, other, watched }) => {
     await redis.command('ACL', 'SETUSER', SERVER_USER, 'resetchannels');

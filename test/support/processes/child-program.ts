@@ -59,12 +59,18 @@ export class ChildProgram {
   /** The exit code or signal of the process. Undefined while the process runs. */
   exit: ProgramExit | undefined;
   private child: ChildProcess | undefined;
+  private starting: Promise<void> | undefined;
   private hasFolder = false;
 
   constructor(private readonly options: ChildProgramOptions) {}
 
   /** Starts the process. May be called again after the end of the process. Rejects if the program cannot be run. */
   async start(): Promise<void> {
+    this.starting ??= this.startOnce().finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  private async startOnce(): Promise<void> {
     if (this.child !== undefined) return;
     const {
       command = process.execPath,
@@ -97,7 +103,8 @@ export class ChildProgram {
         this.child = undefined;
         this.exit = { code, signal };
       };
-      const timer = setTimeout(report, LAST_OUTPUT_MS);
+      // Node reads sockets between timers and immediates, so the last output is read also after a pause of this process.
+      const timer = setTimeout(() => setImmediate(report), LAST_OUTPUT_MS);
       child.on('close', report);
     });
     child.unref();
@@ -129,6 +136,7 @@ export class ChildProgram {
 
   /** Kills the process if the process runs, and removes its folder. */
   async close(): Promise<void> {
+    await this.starting?.catch(() => undefined);
     const { child } = this;
     if (child !== undefined) {
       child.kill('SIGKILL');

@@ -34,7 +34,7 @@ const server = createServer((connection) => {
     connections.delete(connection);
     for (const pid of pids) kill(pid);
     // A program that was killed just now may still write into its folder.
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+    for (const folder of folders) remove(folder);
   });
 });
 server.listen(path, () => process.send('listens'));
@@ -44,6 +44,14 @@ function kill(pid) {
     process.kill(pid, 'SIGKILL');
   } catch {
     // The program has ended, and its parent had no time to say so.
+  }
+}
+
+function remove(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  } catch (error) {
+    console.error(`the guard of the tests cannot remove ${folder}: ${error.message}`);
   }
 }
 

@@ -44,7 +44,7 @@ let connection: Promise<Socket> | undefined;
 async function open(): Promise<Socket> {
   const socket = connect(process.env[VARIABLE] ?? (await (own ??= startGuard())));
   await once(socket, 'connect');
-  // A test run without its guard goes on.
+  // Programs that run already go on without the guard.
   return socket.on('error', () => undefined).unref();
 }
 
@@ -53,7 +53,13 @@ export class Guard {
   private constructor(private readonly socket: Socket) {}
 
   static async open(): Promise<Guard> {
-    return new Guard(await (connection ??= open()));
+    try {
+      return new Guard(await (connection ??= open()));
+    } catch (error) {
+      // The next program asks again.
+      connection = undefined;
+      throw error;
+    }
   }
 
   /** Call at once after the start: the guard never hears of a program whose parent is killed before. */
