@@ -44,7 +44,9 @@ describe('the mutants of the TypeScript client', () => {
 describe('the build of a mutant', () => {
   it('compiles an unchanged source as the build does', () => {
     const built = readFileSync(join(ROOT, 'dist/clients/typescript/sessions/lease.js'), 'utf8');
-    expect(compiled('sessions/lease.ts').trim()).toBe(built.replace(/^\/\/# sourceMappingURL=.*$/m, '').trim());
+    expect(compiled('sessions/lease.ts').trim()).toBe(
+      built.replace(/^\/\/# sourceMappingURL=.*$/m, '').trim(),
+    );
   });
 
   it('refuses a text that the source does not contain exactly once', () => {
