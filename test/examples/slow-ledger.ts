@@ -17,7 +17,10 @@ export class SlowLedger {
 
   /** @param target the URL of the ledger */
   static async open(target: string): Promise<SlowLedger> {
-    const server = createServer((request, response) => void ledger.pass(request, response));
+    // A ledger that has ended breaks the connection, as a network does.
+    const server = createServer((request, response) => {
+      ledger.pass(request, response).catch(() => response.destroy());
+    });
     const ledger = new SlowLedger(server, target);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return ledger;
