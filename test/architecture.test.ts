@@ -76,7 +76,6 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'autocomplete/redis/autocomplete-stores': 'opens the stores of autocomplete, whichever Redis they are in',
   'autocomplete/service/large-requests-main': 'the entry of a worker thread',
   'base/accounts': 'accounts and their quotas, which always change together',
-  'base/addresses': 'what five rooms know of the addresses of peers',
   'base/call': 'what every engine knows of a call, and nothing of one product',
   'base/clock': 'the only place of the engines that may use time',
   'base/runtime': 'the only place of the engines that may use chance',

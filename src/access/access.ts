@@ -1,7 +1,13 @@
 import type { Clock } from '../base/clock';
 import { escapeText } from '../base/text';
-import { type CallTrace, type Log, type SampleBounds, SampledLines } from '../base/log';
-import { addressOf, SEVERAL_ADDRESSES } from '../base/addresses';
+import {
+  addressOf,
+  SEVERAL_ADDRESSES,
+  type CallTrace,
+  type Log,
+  type SampleBounds,
+  SampledLines,
+} from '../base/log';
 import { type Authenticator, type Caller, CredentialError, type PresentedCredentials } from './caller';
 import type { OpenCredentials } from './open-credentials';
 

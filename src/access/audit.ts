@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock';
 import { escapeText } from '../base/text';
-import { type CallTrace, type Log, type SampleBounds, SampledLines } from '../base/log';
-import { addressOf } from '../base/addresses';
+import { addressOf, type CallTrace, type Log, type SampleBounds, SampledLines } from '../base/log';
 import type { Verb } from './policy';
 
 /** Who called. */

@@ -75,12 +75,9 @@ export interface DescribedCall {
   readonly verb: RequiredVerb | undefined;
 }
 
-/**
- * All calls with their verbs, in the order of the descriptors, except those of gRPC itself: health and reflection.
- * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
- */
-export function describedCalls(fileDescriptorSet: Uint8Array): readonly DescribedCall[] {
-  return describedFiles(fileDescriptorSet)
+/** All calls with their verbs, in the order of the files, except those of gRPC itself: health and reflection. */
+export function describedCalls(files: readonly DescribedFile[]): readonly DescribedCall[] {
+  return files
     .filter(({ file }) => !file.package.startsWith('grpc.'))
     .flatMap(({ file }) =>
       file.service.flatMap(({ name: service, method: methods }) =>
@@ -101,12 +98,9 @@ export interface DescribedCommand {
   readonly verb: RequiredVerb | undefined;
 }
 
-/**
- * The kinds of a session's commands with their verbs, in the order of the contract.
- * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
- */
-export function describedCommands(fileDescriptorSet: Uint8Array): readonly DescribedCommand[] {
-  return describedFiles(fileDescriptorSet)
+/** The kinds of a session's commands with their verbs, in the order of the contract. */
+export function describedCommands(files: readonly DescribedFile[]): readonly DescribedCommand[] {
+  return files
     .filter(({ file }) => file.package === PACKAGE)
     .flatMap(({ file }) => file.messageType)
     .filter(({ name }) => name === 'SessionCommand')

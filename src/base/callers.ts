@@ -46,11 +46,6 @@ export class CallerUse {
     return this.openCount + this.leaseCount + this.waiterCount > 0;
   }
 
-  refused(reason: Reason): void {
-    this.refusalCount += 1;
-    this.lastRefusal = reason;
-  }
-
   step(): void {
     this.marks.copyWithin(0, 2);
     this.marks[2 * STEPS - 2] = this.callCount;
@@ -130,7 +125,8 @@ export class Callers {
 
   refused(caller: CallerUse, reason: Reason): void {
     this.stepTo(this.clock.now());
-    caller.refused(reason);
+    caller.refusalCount += 1;
+    caller.lastRefusal = reason;
   }
 
   /** Almost always a comparison only. */

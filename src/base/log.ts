@@ -51,6 +51,14 @@ function validTraceparent(value: unknown): string | undefined {
   return typeof value === 'string' && TRACEPARENT.test(value) ? value : undefined;
 }
 
+/** The address of a peer such as `10.0.0.7:50000`. */
+export function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, '');
+}
+
+/** Stands in the log for an address. */
+export const SEVERAL_ADDRESSES = 'several addresses';
+
 export interface SampleBounds {
   readonly intervalMs: number;
   /** The most lines with one key in one interval. */

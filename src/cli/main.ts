@@ -2,7 +2,7 @@
 import { constants, hostname, userInfo } from 'node:os';
 import { CommanderError } from 'commander';
 import { HoldfastError } from '../../clients/typescript';
-import { CliError, EXIT, exitCodeOf, type Terminal, wantsColour } from './terminal';
+import { ASKING, CliError, EXIT, exitCodeOf, type Terminal, wantsColour } from './terminal';
 import { problemText } from './output';
 import { createProgram } from './program';
 
@@ -64,6 +64,7 @@ const terminal: Terminal = {
   columns: stdout.isTTY ? stdout.columns : undefined,
   outHasColour: wantsColour(process.env, stdout.isTTY),
   errIsTerminal: stderr.isTTY,
+  asking: ASKING,
   holderLabel: `${userName()}@${hostname()}:${process.pid}`,
   interrupted: interrupted.signal,
   forwardSignals,

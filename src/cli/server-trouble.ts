@@ -10,7 +10,7 @@ import {
   StoreState,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { problemText } from './output';
-import { ASKING, clockText, type Terminal, timeOfDayMs } from './terminal';
+import { clockText, type Terminal, timeOfDayMs } from './terminal';
 
 const CAUSES: ReadonlyMap<QuarantineCause, string> = new Map([
   [QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN, 'the store was emptied or is new'],
@@ -106,7 +106,7 @@ export class RunTrouble {
   }
 
   private async observe(hf: Holdfast, signal: AbortSignal): Promise<void> {
-    const { firstMs, intervalMs, answerMs } = this.terminal.asking ?? ASKING;
+    const { firstMs, intervalMs, answerMs } = this.terminal.asking;
     for (let waitMs = firstMs; ; waitMs = intervalMs) {
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;

@@ -18,6 +18,7 @@ export interface Asking {
   readonly answerMs: number;
 }
 
+/** How the program asks. */
 export const ASKING: Asking = { firstMs: 1000, intervalMs: 3000, answerMs: 5000 };
 
 /** What a command may use of its process. Tests give their own. */
@@ -37,8 +38,8 @@ export interface Terminal {
   readonly errIsTerminal: boolean;
   /** Aborts on the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. */
   readonly interrupted: AbortSignal;
-  /** How a command that waits or watches asks whether its servers answer. Default: ASKING. */
-  readonly asking?: Asking;
+  /** How a command that waits or watches asks whether its servers answer. */
+  readonly asking: Asking;
   /**
    * Gives all later signals for the process to `receive` instead. The function in the answer ends this.
    */

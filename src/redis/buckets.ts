@@ -73,8 +73,10 @@ function inSlotOf(key: string, part: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:${part}`;
 }
 
-/** The version of the layout of leases (leases/scripts/shared/layout.lua). The keys of leases contain the version, and so does
- * the text of an epoch, but not its key. */
+/**
+ * The version of the layout of leases (leases/scripts/shared/layout.lua). The keys of leases contain the version, and so
+ * does the text of an epoch, but not its key.
+ */
 export const LEASE_LAYOUT = 2;
 
 /** The position of the bucket's epoch among the keys of a resource. */

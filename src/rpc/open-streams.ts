@@ -1,8 +1,8 @@
+import { networkOf } from './entry/arrival';
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import { HoldfastError } from '../base/errors';
 import { statusOf } from './call-errors';
 import { arrivalOf, peerOf } from './entry/grpc-js';
-import { networkOf } from '../base/addresses';
 
 /** Ends one stream early. The error becomes the status of the stream. */
 type EndStream = (error: HoldfastError) => void;

@@ -8,7 +8,7 @@ import type {
 import type { AuditedAct } from '../access/audit';
 import type { CallRule, CheckNames, EVERY_RIGHT, NamedByCommand } from '../access/authorization';
 import type { Verb } from '../access/policy';
-import { type DescribedCall, describedCalls } from '../access/verbs';
+import { type DescribedCall, describedCalls, type DescribedFile } from '../access/verbs';
 import type { StreamCall } from '../base/call';
 import type { CallTrace } from '../base/log';
 import type { ReadableNames } from '../base/names';
@@ -150,13 +150,12 @@ const CONTRACT = '/holdfast.v1.';
 /**
  * The calls of all services, by path. Throws for a described call without a verb, because its caller would not be checked;
  * for a call that is described twice; and for two services with one name, because a policy could not tell them apart.
- * @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet
  */
 export function offeredCalls(
   services: readonly OfferedService[],
-  fileDescriptorSet: Uint8Array,
+  files: readonly DescribedFile[],
 ): ReadonlyMap<string, OfferedCall> {
-  const described = byPath(describedCalls(fileDescriptorSet));
+  const described = byPath(describedCalls(files));
   const calls = services.flatMap(({ definition, rows, kind }) =>
     Object.entries(definition).map(([field, method]) => {
       const { path } = method;

@@ -1,5 +1,5 @@
+import { networkOf } from '../rpc/entry/arrival';
 import type { Socket } from 'node:net';
-import { networkOf } from '../base/addresses';
 
 /** Bounds of the open connections. */
 export interface ConnectionLimits {

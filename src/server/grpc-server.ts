@@ -4,11 +4,11 @@ import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import type { Access } from '../access/access';
 import { AuditLog } from '../access/audit';
 import type { Authorization } from '../access/authorization';
+import { describedFiles } from '../access/verbs';
 import type { Accounts } from '../base/accounts';
 import { Callers } from '../base/callers';
-import { SEVERAL_ADDRESSES } from '../base/addresses';
 import type { Clock } from '../base/clock';
-import { type Log, type SampleBounds, SampledLines } from '../base/log';
+import { SEVERAL_ADDRESSES, type Log, type SampleBounds, SampledLines } from '../base/log';
 import type { StoreHealth, StoreOperations } from '../base/store-state';
 import type { Limits } from '../leases/lease';
 import { CallerCounts, UnbegunCalls } from '../rpc/caller-counts';
@@ -145,18 +145,20 @@ export class GrpcServer {
   constructor(private readonly parts: GrpcServerParts) {
     const { products, store, clock, log, access } = parts;
     // The parts of a serialized message add up to one message.
-    const descriptors = Buffer.concat([
-      readFileSync(DESCRIPTOR_FILE),
-      ...products.flatMap((product) => product.descriptors ?? []),
-    ]);
+    const files = describedFiles(
+      Buffer.concat([
+        readFileSync(DESCRIPTOR_FILE),
+        ...products.flatMap((product) => product.descriptors ?? []),
+      ]),
+    );
     this.audit = new AuditLog(parts.auditLog ?? log, clock);
     this.cuts = new SampledLines(log, clock, CUTS, 'cut more connections');
     const counts = new CallerCounts(new Callers(clock), this.audit);
     const offered = [...products.flatMap(({ services }) => services), this.serverService(counts.callers)];
     this.health = new Health(offered);
-    this.reflection = new Reflection(new Descriptors(descriptors), log);
+    this.reflection = new Reflection(new Descriptors(files), log);
     const services = [...offered, this.health.service];
-    this.offered = offeredCalls([...services, ...this.reflection.services], descriptors);
+    this.offered = offeredCalls([...services, ...this.reflection.services], files);
     for (const call of this.offered.values()) this.calls.of(call);
     this.unbegun = new UnbegunCalls(counts, this.calls, access);
     this.connections = this.openConnections();

@@ -183,8 +183,8 @@ function openAutocomplete(
     close: async () => {
       try {
         await offered.close();
-        indexes.close();
       } finally {
+        indexes.close();
         stores.close();
       }
     },

@@ -12,7 +12,7 @@ import {
   type ServerReflectionServer,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { describedFiles } from '../access/verbs';
+import type { DescribedFile } from '../access/verbs';
 import type { Log } from '../base/log';
 import { admit, OpenStreams } from '../rpc/open-streams';
 import type { OfferedService, OpenRows } from '../rpc/service';
@@ -32,9 +32,9 @@ export class Descriptors {
   /** Maps the full name of each message type to its extensions, and each extension's number to the declaring file. */
   private readonly extensions = new Map<string, Map<number, string>>();
 
-  /** @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet that includes all imports */
-  constructor(fileDescriptorSet: Uint8Array) {
-    for (const { file, bytes } of describedFiles(fileDescriptorSet)) {
+  /** @param described with all imports */
+  constructor(described: readonly DescribedFile[]) {
+    for (const { file, bytes } of described) {
       this.files.set(file.name, { imports: file.dependency, bytes: Buffer.from(bytes) });
       this.addDeclarations(file);
     }

@@ -1,7 +1,6 @@
 import { AuditLog } from '../../src/access/audit';
-import { addressOf } from '../../src/base/addresses';
 import type { Log } from '../../src/base/log';
-import { SampledLines } from '../../src/base/log';
+import { addressOf, SampledLines } from '../../src/base/log';
 import { ManualClock } from '../support/manual-clock';
 
 describe('audit log', () => {

@@ -14,7 +14,7 @@ import {
   type Verb,
   VERBS,
 } from '../../src/access/policy';
-import { describedCalls, describedCommands } from '../../src/access/verbs';
+import { describedCalls, describedCommands, describedFiles } from '../../src/access/verbs';
 import { systemClock } from '../../src/base/clock';
 import { NO_LOG } from '../support/fake-call';
 import { ROOT } from '../support/root';
@@ -230,7 +230,7 @@ describe('policy file', () => {
 });
 
 describe('command verbs', () => {
-  const COMMANDS = describedCommands(readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+  const COMMANDS = describedCommands(describedFiles(readFileSync(join(ROOT, 'generated/descriptor.binpb'))));
 
   test('every kind of command of a session declares its verb', () => {
     expect(COMMANDS).toEqual([
@@ -281,7 +281,7 @@ describe('the rights of a command in a stream', () => {
 describe('documented verbs', () => {
   /** The table of verbs in docs/operations/security.md, and the verbs of the contract. */
 
-  const CALLS = describedCalls(readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+  const CALLS = describedCalls(describedFiles(readFileSync(join(ROOT, 'generated/descriptor.binpb'))));
 
   /** The rows of the table, by verb. */
   function documented(): ReadonlyMap<string, readonly string[]> {

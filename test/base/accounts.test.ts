@@ -275,7 +275,7 @@ describe('the table of callers', () => {
 
   test('the recent counts are of the last 50 to 60 seconds, and the others of all time', async () => {
     const { clock, callers, call, list } = started();
-    call('a', '10.0.0.1', 5).refused('OVERLOADED');
+    callers.refused(call('a', '10.0.0.1', 5), 'OVERLOADED');
     const shown = () =>
       list().callers.map((one) => [one.callCount, one.recentCallCount, one.recentRefusalCount]);
     expect([shown(), callers.recentMs]).toEqual([[[5, 5, 1]], 0]);
@@ -314,12 +314,12 @@ describe('the table of callers', () => {
     ['leases', 'holder'],
     ['waiters', 'waiter'],
   ])('by %s, the list begins with the caller that has the most', (order, first) => {
-    const { call, listed } = started();
+    const { callers, call, listed } = started();
     for (const name of ['holder', 'waiter', 'refused']) call(name);
     call('caller', '10.0.0.1', 9);
     call('holder').leaseCount = 2;
     call('waiter').waiterCount = 2;
-    call('refused').refused('QUOTA_EXCEEDED');
+    callers.refused(call('refused'), 'QUOTA_EXCEEDED');
     expect(listed({ order, count: 1 })).toEqual([`${first}@10.0.0.1`]);
   });
 
@@ -349,7 +349,8 @@ describe('the table of callers', () => {
 
   test('the sums of all callers stay true when callers lose their places, and so do the recent ones', async () => {
     const { clock, callers, call, list } = started(16);
-    for (let count = 0; count < 100; count += 1) call('', `10.0.0.${count}`, 2).refused('BAD_CREDENTIAL');
+    for (let count = 0; count < 100; count += 1)
+      callers.refused(call('', `10.0.0.${count}`, 2), 'BAD_CREDENTIAL');
     await clock.advance(120_000);
     for (let count = 0; count < 100; count += 1) call('', `10.0.1.${count}`);
     const all = [...list().callers, callers.other];

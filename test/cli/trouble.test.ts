@@ -9,6 +9,7 @@ import { StoreState } from '../../generated/typescript/holdfast/v1/server_servic
 import { tokenDigest } from '../../src/access/credentials';
 import { withPorts } from '../../src/cli/client';
 import { RunTrouble } from '../../src/cli/server-trouble';
+import { ASKING } from '../../src/cli/terminal';
 import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { CliProcess } from '../support/cli/cli-process';
@@ -152,7 +153,7 @@ describe('trouble with servers', () => {
   test('a run without a known cause of its loss asks a server once, and takes a slow server for no silent one', async () => {
     let written = '';
     const trouble = new RunTrouble(
-      { err: new PassThrough().on('data', (text) => (written += String(text))) },
+      { asking: ASKING, err: new PassThrough().on('data', (text) => (written += String(text))) },
       false,
     );
     const call = jest.fn<Promise<unknown>, []>();

@@ -14,7 +14,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/session_service';
 import { encodeLeaseId } from '../../src/leases/lease-id';
 import { SERVICES, VERBS, type Verb } from '../../src/access/policy';
-import { describedCalls, type DescribedCall } from '../../src/access/verbs';
+import { describedCalls, type DescribedCall, describedFiles } from '../../src/access/verbs';
 import { eventually } from '../support/eventually';
 import { ROOT } from '../support/root';
 import { batch, commit, entry, entries, suggestRequest } from './autocomplete-calls';
@@ -30,7 +30,7 @@ import { identityOf, startWithEveryWayIn, type ProvenCaller } from './ways-in';
 
 type Command = NonNullable<SessionCommand['command']>;
 
-const CALLS = describedCalls(readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+const CALLS = describedCalls(describedFiles(readFileSync(join(ROOT, 'generated/descriptor.binpb'))));
 
 const DEFINITIONS: Readonly<Record<string, unknown>> = {
   LockService: LockServiceService,

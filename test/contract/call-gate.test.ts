@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { networkOf } from '../../src/base/addresses';
+import { describedFiles } from '../../src/access/verbs';
 import { HoldfastError } from '../../src/base/errors';
 import { defaultLimits } from '../../src/leases/lease';
 import { lockService } from '../../src/leases/service/lease-services';
 import { ERROR_TABLE } from '../../src/rpc/call-errors';
-import { Arrival, type CallKind, CallSource, UNKNOWN_CALL } from '../../src/rpc/entry/arrival';
+import { Arrival, type CallKind, CallSource, UNKNOWN_CALL, networkOf } from '../../src/rpc/entry/arrival';
 import { CallGate, MAX_UNARY_CALLS, MAX_URGENT_CALLS } from '../../src/rpc/entry/gate';
 import { Http2Arrival, Http2Source, shortenTimeout, timeoutMs } from '../../src/rpc/entry/http2-arrival';
 import { offeredCalls } from '../../src/rpc/service';
@@ -495,7 +495,10 @@ it('leaves a timeout of more than a day as it is, because the header has at most
 
 it('knows which calls are urgent', () => {
   const services = [lockService(fakePermits().engine, defaultLimits), new Health([]).service];
-  const calls = offeredCalls(services, readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+  const calls = offeredCalls(
+    services,
+    describedFiles(readFileSync(join(ROOT, 'generated/descriptor.binpb'))),
+  );
   const offered = (path: string) => calls.get(path) ?? UNKNOWN_CALL;
   const priorities = ['RenewLock', 'ReleaseLock', 'AcquireLock', 'HoldLock', 'GetLock'].map(
     (name) => offered(`/holdfast.v1.LockService/${name}`).priority,

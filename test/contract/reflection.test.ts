@@ -13,7 +13,7 @@ import {
   type ServerReflectionResponse,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionClient as ServerReflectionClientV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { describedCalls } from '../../src/access/verbs';
+import { describedCalls, describedFiles } from '../../src/access/verbs';
 import { ROOT } from '../support/root';
 import { eventually } from '../support/eventually';
 import { expectSixteenStreams } from './bounded-streams';
@@ -146,7 +146,7 @@ function verbsIn(service: string, answer: ServerReflectionResponse | undefined) 
 }
 
 test('reflection shows the required_verb of every call of the contract', async () => {
-  const calls = describedCalls(readFileSync(join(ROOT, 'generated/descriptor.binpb')));
+  const calls = describedCalls(describedFiles(readFileSync(join(ROOT, 'generated/descriptor.binpb'))));
   const shown = new Map<string, string | undefined>();
   for (const service of new Set(calls.map((one) => `holdfast.v1.${one.service}`))) {
     const [answer] = await ask([{ $case: 'fileContainingSymbol', value: service }]);

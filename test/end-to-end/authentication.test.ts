@@ -17,7 +17,6 @@ import { freePort } from '../support/processes/child-program';
 import { RedisProcess, serverUrl, tlsArguments, tlsSettings } from '../support/processes/redis-process';
 import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
-import { testsTogether } from '../support/together';
 import { InProcessServer } from './in-process-server';
 
 describe('authentication', () => {
@@ -177,11 +176,9 @@ describe('authentication', () => {
   }
 
   describe('a stream and a wait end, the lease lives on, and a new credential attaches to the lease,', () => {
-    const bodies = WAYS_IN.map(([name, callers]) => [
-      `when ${name} ends`,
-      async () => expectLeaseToOutlive(name, await callers()),
-    ]);
-    testsTogether(Object.fromEntries(bodies) as Record<string, () => Promise<void>>);
+    test.concurrent.each(WAYS_IN)('when %s ends', async (name, callers) =>
+      expectLeaseToOutlive(name, await callers()),
+    );
   });
 });
 

@@ -13,7 +13,6 @@ import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { RecordedCommands } from '../support/redis-commands';
 import { scratchFolder } from '../support/scratch-folder';
-import { testsTogether } from '../support/together';
 import { InProcessServer } from './in-process-server';
 
 describe('quotas', () => {
@@ -189,46 +188,48 @@ describe('session access', () => {
     await billing.event(number, 'ended');
   });
 
-  testsTogether({
-    'a new policy ends waits and leases of names that it no longer allows, and the session continues':
-      async () => {
-        const [holder, waiter] = [sessionOf('search'), sessionOf('search')];
-        const held = holder.run(lock('search/a'));
-        await holder.event(held, 'granted');
-        const waiting = waiter.run(lock('search/a'));
-        await waiter.event(waiting, 'queued');
-        writePolicy(policyFile, [rule('billing'), rule('search', ['search/b'])]);
-        expect(await reasonOf(waiter, waiting)).toBe('NOT_ALLOWED');
-        expect(await holder.event(held, 'ended')).toEqual({
-          cause: SessionEndCause.SESSION_END_CAUSE_REVOKED,
-        });
-        const other = holder.run(lock('search/b'));
-        await holder.event(other, 'granted');
-        writePolicy(policyFile, RULES);
-        await eventually('the old policy', async () => {
-          const again = waiter.run(lock('search/c'));
-          await eventually('an answer', () => waiter.kinds(again).length > 0);
-          return waiter.kinds(again)[0] === 'granted';
-        });
-      },
+  test.concurrent(
+    'a new policy ends waits and leases of names that it no longer allows, and the session continues',
+    async () => {
+      const [holder, waiter] = [sessionOf('search'), sessionOf('search')];
+      const held = holder.run(lock('search/a'));
+      await holder.event(held, 'granted');
+      const waiting = waiter.run(lock('search/a'));
+      await waiter.event(waiting, 'queued');
+      writePolicy(policyFile, [rule('billing'), rule('search', ['search/b'])]);
+      expect(await reasonOf(waiter, waiting)).toBe('NOT_ALLOWED');
+      expect(await holder.event(held, 'ended')).toEqual({
+        cause: SessionEndCause.SESSION_END_CAUSE_REVOKED,
+      });
+      const other = holder.run(lock('search/b'));
+      await holder.event(other, 'granted');
+      writePolicy(policyFile, RULES);
+      await eventually('the old policy', async () => {
+        const again = waiter.run(lock('search/c'));
+        await eventually('an answer', () => waiter.kinds(again).length > 0);
+        return waiter.kinds(again)[0] === 'granted';
+      });
+    },
+  );
 
-    'a removed token ends its sessions, but no lease: each lives to its end, and another token attaches':
-      async () => {
-        const [ending, other] = [sessionOf('second'), sessionOf('billing')];
-        const [long, short] = [
-          ending.run(lock('billing/long', { ttlMs: 60_000 })),
-          ending.run(lock('billing/short', { ttlMs: 8000 })),
-        ];
-        const { lease } = await ending.event(long, 'granted');
-        await ending.event(short, 'granted');
-        const next = other.run(lock('billing/short'));
-        await other.event(next, 'queued');
-        writeFileSync(tokenFile, TEAMS.map((team) => tokenLine(team)).join(''));
-        expect((await ending.ending).reason).toBe('BAD_CREDENTIAL');
-        expect(other.kinds(next)).not.toContain('granted');
-        const attached = await other.event(other.run(attach(lease?.leaseId ?? '')), 'granted');
-        expect(attached.lease?.fencingToken).toBe(lease?.fencingToken);
-        await other.event(next, 'granted');
-      },
-  });
+  test.concurrent(
+    'a removed token ends its sessions, but no lease: each lives to its end, and another token attaches',
+    async () => {
+      const [ending, other] = [sessionOf('second'), sessionOf('billing')];
+      const [long, short] = [
+        ending.run(lock('billing/long', { ttlMs: 60_000 })),
+        ending.run(lock('billing/short', { ttlMs: 8000 })),
+      ];
+      const { lease } = await ending.event(long, 'granted');
+      await ending.event(short, 'granted');
+      const next = other.run(lock('billing/short'));
+      await other.event(next, 'queued');
+      writeFileSync(tokenFile, TEAMS.map((team) => tokenLine(team)).join(''));
+      expect((await ending.ending).reason).toBe('BAD_CREDENTIAL');
+      expect(other.kinds(next)).not.toContain('granted');
+      const attached = await other.event(other.run(attach(lease?.leaseId ?? '')), 'granted');
+      expect(attached.lease?.fencingToken).toBe(lease?.fencingToken);
+      await other.event(next, 'granted');
+    },
+  );
 });

@@ -12,7 +12,6 @@ import {
   setUser,
 } from '../support/password-rotation';
 import { documentedRules, RedisProcess, type Role, SERVER_USER } from '../support/processes/redis-process';
-import { testsTogether } from '../support/together';
 import { InProcessServer } from './in-process-server';
 import { untilWaiterCount } from './server-pair';
 
@@ -214,31 +213,32 @@ describe('redis password', () => {
     };
   }
 
-  testsTogether({
-    'a password is changed without the end of a connection, and nothing is lost': async () => {
-      const { redis, client, write, refusals, reconnected } = await start();
-      const kept = await client.acquire({ name: 'kept', ttlMs: 60_000 });
-      const before = await connectionsOf(redis);
-      const accepted = await acceptedCount([redis]);
-      const ids = String(await redis.command('CLIENT', 'LIST')).match(/^id=\d+/gm);
+  test.concurrent('a password is changed without the end of a connection, and nothing is lost', async () => {
+    const { redis, client, write, refusals, reconnected } = await start();
+    const kept = await client.acquire({ name: 'kept', ttlMs: 60_000 });
+    const before = await connectionsOf(redis);
+    const accepted = await acceptedCount([redis]);
+    const ids = String(await redis.command('CLIENT', 'LIST')).match(/^id=\d+/gm);
 
-      await setUser([redis], `>${NEXT_PASSWORD}`);
-      write(NEXT_PASSWORD);
-      await eventually('the new password', async () => (await acceptedCount([redis])) > accepted);
-      expect(String(await redis.command('CLIENT', 'LIST')).match(/^id=\d+/gm)).toEqual(ids);
-      expect(await connectionsOf(redis)).toEqual(before);
-      await setUser([redis], `<${FIRST_PASSWORD}`);
-      expect((await client.renew(kept.leaseId)).leaseId).toBe(kept.leaseId);
+    await setUser([redis], `>${NEXT_PASSWORD}`);
+    write(NEXT_PASSWORD);
+    await eventually('the new password', async () => (await acceptedCount([redis])) > accepted);
+    expect(String(await redis.command('CLIENT', 'LIST')).match(/^id=\d+/gm)).toEqual(ids);
+    expect(await connectionsOf(redis)).toEqual(before);
+    await setUser([redis], `<${FIRST_PASSWORD}`);
+    expect((await client.renew(kept.leaseId)).leaseId).toBe(kept.leaseId);
 
-      // The password that Redis no longer knows is used by no connection.
-      await killConnections([redis]);
-      await reconnected();
-      expect((await client.renew(kept.leaseId)).leaseId).toBe(kept.leaseId);
-      await client.acquire({ name: 'later' });
-      expect(refusals()).toEqual([]);
-    },
+    // The password that Redis no longer knows is used by no connection.
+    await killConnections([redis]);
+    await reconnected();
+    expect((await client.renew(kept.leaseId)).leaseId).toBe(kept.leaseId);
+    await client.acquire({ name: 'later' });
+    expect(refusals()).toEqual([]);
+  });
 
-    'a file with a password that Redis does not know yet changes nothing, until Redis knows it': async () => {
+  test.concurrent(
+    'a file with a password that Redis does not know yet changes nothing, until Redis knows it',
+    async () => {
       const { redis, client, write, refusals, reconnected } = await start();
       write(NEXT_PASSWORD);
       await eventually('the warning', () => refusals().length === 1);
@@ -255,28 +255,33 @@ describe('redis password', () => {
       await client.acquire({ name: 'with the new password' });
       expect(refusals()).toHaveLength(1);
     },
+  );
 
-    'a connection that is opened after two wrong passwords in a row uses the password before them':
-      async () => {
-        const { redis } = await start();
-        const follows = new RedisPassword();
-        await follows.use(FIRST_PASSWORD);
-        const endpoint = { port: redis.port, username: SERVER_USER, follows };
-        const clients = [openClient(endpoint, safeOptions(5000))];
-        try {
-          await eventually('the first connection', () => clients[0]?.status === 'ready');
-          for (const wrong of ['wrong', 'also wrong'])
-            await expect(follows.use(wrong)).rejects.toThrow('refuses');
-          const later = openClient(endpoint, safeOptions(5000));
-          clients.push(later);
-          later.on('error', () => undefined);
-          await eventually('the later connection', () => later.status === 'ready');
-        } finally {
-          for (const client of clients) client.disconnect();
-        }
-      },
+  test.concurrent(
+    'a connection that is opened after two wrong passwords in a row uses the password before them',
+    async () => {
+      const { redis } = await start();
+      const follows = new RedisPassword();
+      await follows.use(FIRST_PASSWORD);
+      const endpoint = { port: redis.port, username: SERVER_USER, follows };
+      const clients = [openClient(endpoint, safeOptions(5000))];
+      try {
+        await eventually('the first connection', () => clients[0]?.status === 'ready');
+        for (const wrong of ['wrong', 'also wrong'])
+          await expect(follows.use(wrong)).rejects.toThrow('refuses');
+        const later = openClient(endpoint, safeOptions(5000));
+        clients.push(later);
+        later.on('error', () => undefined);
+        await eventually('the later connection', () => later.status === 'ready');
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
+    },
+  );
 
-    'a server that no longer gets in uses the password of the file as soon as it is there': async () => {
+  test.concurrent(
+    'a server that no longer gets in uses the password of the file as soon as it is there',
+    async () => {
       const { redis, client, write, reconnected } = await start();
       await setUser([redis], `>${NEXT_PASSWORD}`, `<${FIRST_PASSWORD}`);
       await killConnections([redis]);
@@ -292,20 +297,15 @@ describe('redis password', () => {
         await client.acquire({ name: 'again' });
       });
     },
+  );
 
-    ...Object.fromEntries(
-      ['', 'a\nb'].map((text) => [
-        `a file with ${JSON.stringify(text)} in place of one line changes nothing`,
-        async () => {
-          const { redis, server, write, reconnected } = await start();
-          write(text);
-          await eventually('the warning', () =>
-            server.warnings.some(({ problem }) => /must have a password, on one line/.test(String(problem))),
-          );
-          await killConnections([redis]);
-          await reconnected();
-        },
-      ]),
-    ),
+  test.concurrent.each(['', 'a\nb'])('a file with %j in place of one line changes nothing', async (text) => {
+    const { redis, server, write, reconnected } = await start();
+    write(text);
+    await eventually('the warning', () =>
+      server.warnings.some(({ problem }) => /must have a password, on one line/.test(String(problem))),
+    );
+    await killConnections([redis]);
+    await reconnected();
   });
 });

@@ -1,6 +1,6 @@
+import { networkOf } from '../../src/rpc/entry/arrival';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { networkOf } from '../../src/base/addresses';
 import type { Quarantine } from '../../src/base/store-state';
 import { AdminServer, type Phase, probePages } from '../../src/server/admin';
 import { FakeStore } from '../contract/fake-engines';

@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { pino } from 'pino';
+import { describedFiles } from '../../src/access/verbs';
 import { offeredCalls, type OfferedService } from '../../src/rpc/service';
 import { readConfig } from '../../src/server/config/config';
 import type { OpenedProduct, Product } from '../../src/server/products';
@@ -133,6 +134,6 @@ describe('the descriptors of the products', () => {
       'the call /echo.v1.Echo/Call has no required_verb',
     ],
   ])('are refused with %s', (_title, descriptors, problem) => {
-    expect(() => offeredCalls([service('/echo.v1.Echo/Call')], descriptors)).toThrow(problem);
+    expect(() => offeredCalls([service('/echo.v1.Echo/Call')], describedFiles(descriptors))).toThrow(problem);
   });
 });

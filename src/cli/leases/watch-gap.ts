@@ -6,7 +6,7 @@ import {
   StoreState,
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { problemText } from '../output';
-import { ASKING, type Terminal } from '../terminal';
+import type { Terminal } from '../terminal';
 import { NO_STORE } from '../server-trouble';
 
 /**
@@ -50,7 +50,7 @@ export class WatchGap {
 
   /** Asks again and again whether a server answers and reaches its store, until `ends` aborts. */
   private async observe(hf: Holdfast, ends: AbortSignal): Promise<void> {
-    const { intervalMs } = this.terminal.asking ?? ASKING;
+    const { intervalMs } = this.terminal.asking;
     for (;;) {
       await pause(intervalMs, undefined, { signal: ends, ref: false }).catch(() => undefined);
       if (ends.aborted) return;
@@ -63,7 +63,7 @@ export class WatchGap {
 
   private async problemOf(hf: Holdfast, signal: AbortSignal): Promise<string | undefined> {
     // Without repetitions the call asks the server of the watch, and no other one.
-    const { answerMs: timeout } = this.terminal.asking ?? ASKING;
+    const { answerMs: timeout } = this.terminal.asking;
     const first = await askStore(hf, { timeout, isIdempotent: false, signal });
     if (first instanceof UnavailableError && first.code === status.DEADLINE_EXCEEDED) {
       this.silence.abort();

@@ -7,11 +7,10 @@ import {
 } from 'node:http2';
 import type { Metadata } from '@grpc/grpc-js';
 import type { PresentedCertificate } from '../../access/caller';
-import { networkOf } from '../../base/addresses';
 import type { HoldfastError } from '../../base/errors';
 import { type CallTrace, traceOf, traceOfHeaders } from '../../base/log';
 import { type CallStatus, refusalHeaders } from '../call-errors';
-import { Arrival, type CallKind, CallSource } from './arrival';
+import { Arrival, type CallKind, CallSource, networkOf } from './arrival';
 import {
   endBegun,
   type IncomingCall,

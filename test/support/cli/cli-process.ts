@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../eventually';
-import { inheritedEnvironment, QUICK_START } from '../processes/child-program';
+import { inheritedEnvironment } from '../processes/child-program';
 import { ROOT } from '../root';
 
 export interface CliOptions {
@@ -37,7 +37,7 @@ export class CliProcess {
   readonly child: ChildProcess;
 
   constructor(args: readonly string[], { env = {}, onlyEnv, input = '' }: CliOptions = {}) {
-    this.child = spawn(process.execPath, [...QUICK_START, cliProgram(), ...args], {
+    this.child = spawn(process.execPath, [cliProgram(), ...args], {
       env: onlyEnv ?? { ...inheritedEnvironment(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { type Asking, EXIT, exitCodeOf, type Terminal, wantsColour } from '../../../src/cli/terminal';
+import { type Asking, ASKING, EXIT, exitCodeOf, type Terminal, wantsColour } from '../../../src/cli/terminal';
 import { problemText } from '../../../src/cli/output';
 import { createProgram } from '../../../src/cli/program';
 
@@ -29,7 +29,7 @@ export interface ProgramResult {
 
 /** Runs `holdfast` in this process, with a terminal of the test. */
 export async function runProgram(args: readonly string[], fake: FakeTerminal = {}): Promise<ProgramResult> {
-  const { env = {}, columns, input = '', inputIsTerminal = false, asking, onOut, onErr } = fake;
+  const { env = {}, columns, input = '', inputIsTerminal = false, asking = ASKING, onOut, onErr } = fake;
   const printed = { out: '', err: '' };
   let code: number = EXIT.done;
   const stream = (key: 'out' | 'err') =>
@@ -52,7 +52,7 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
     errIsTerminal: isTerminal,
     holderLabel: 'user@host:1',
     interrupted: fake.signal ?? new AbortController().signal,
-    ...(asking && { asking }),
+    asking,
     forwardSignals: () => () => undefined,
     releaseProcess: () => undefined,
     exitWith: (wanted) => (code = wanted),

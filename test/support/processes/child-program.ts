@@ -10,7 +10,6 @@ import type { Readable } from 'node:stream';
 import { fetchPackages, machineName } from '../../../src/dev/debian-packages';
 import { runCommand } from '../../../src/dev/run-command';
 import { eventually } from '../eventually';
-import { ROOT } from '../root';
 import { cached } from '../toolchains';
 import { Guard } from './run-guard';
 
@@ -35,9 +34,6 @@ export function inheritedEnvironment(): Record<string, string> {
   const entries = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Record<string, string>;
 }
-
-/** Arguments of Node with which a program of dist/ starts sooner. */
-export const QUICK_START = ['--require', join(ROOT, 'test', 'support', 'processes', 'compile-cache.cjs')];
 
 /** The exit code or the signal of an ended program. */
 export interface ProgramExit {
