@@ -181,6 +181,8 @@ function openAutocomplete(
     engine,
     indexes,
     close: async () => {
+      // A start that failed was not drained.
+      engine.drain();
       try {
         await offered.close();
       } finally {

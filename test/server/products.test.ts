@@ -1,10 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { pino } from 'pino';
+import { DictionarySweeper } from '../../src/autocomplete/sweeper';
 import { describedFiles } from '../../src/access/verbs';
 import { offeredCalls, type OfferedService } from '../../src/rpc/service';
 import { readConfig } from '../../src/server/config/config';
-import type { OpenedProduct, Product } from '../../src/server/products';
+import { autocomplete, type OpenedProduct, type Product } from '../../src/server/products';
 import { createServer, type HoldfastServer } from '../../src/server/server';
 import { eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -48,17 +49,30 @@ test('a product is opened while the store is not connected yet, so that both con
   expect(reachable).toEqual([false]);
 });
 
+const broken: Product = {
+  open: () => {
+    throw new Error('no such file');
+  },
+};
+
 test('a product that cannot open ends the start, and the products before it are closed', async () => {
   const close = jest.fn(() => Promise.resolve());
-  const broken: Product = {
-    open: () => {
-      throw new Error('no such file');
-    },
-  };
   const server = serverOf([opening({ close }), broken]);
   await expect(server.listen()).rejects.toThrow('no such file');
   expect(close).toHaveBeenCalledTimes(1);
   await server.drain();
+});
+
+test('a failed start ends the background work of autocomplete', async () => {
+  const stop = jest.spyOn(DictionarySweeper.prototype, 'stop');
+  try {
+    const server = serverOf([autocomplete, broken]);
+    await expect(server.listen()).rejects.toThrow('no such file');
+    expect(stop).toHaveBeenCalled();
+    await server.drain();
+  } finally {
+    stop.mockRestore();
+  }
 });
 
 test('the drain waits for each product, and closes each, even if the one before fails', async () => {
