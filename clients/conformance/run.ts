@@ -152,9 +152,9 @@ async function main(): Promise<number> {
   if (missed !== '') console.log(`${missed}\n`);
   console.log(summary(attempts));
   if (chosen.writeTable) writeWhole(attempts);
-  // .ci/run adds the results of all suites.
+  // .ci/run adds the results of all suites, and shows their failures at its end.
   const { TEST_RUN_SUMMARY: file } = process.env;
-  if (file) writeFileSync(file, `${total(attempts)}\n`);
+  if (file) writeFileSync(file, `${total(attempts)}\n${failed}\n`);
   return attempts.some(isFailure) ? 1 : 0;
 }
 

@@ -27,8 +27,8 @@ describe('floods', () => {
   const STREAMS = 50;
   const TTL_MS = 10_000;
   const PROBE_TIMEOUT_MS = 20_000;
-  /** Resident memory may rise by 60 % over the calm server. */
-  const MOST_GROWTH = 1.6;
+  /** Resident memory may rise by this over the calm server. */
+  const MOST_GROWTH_MIB = 100;
 
   const table: string[] = [];
 
@@ -101,7 +101,7 @@ describe('floods', () => {
           const figures = [calm, peak, slowest, answers, await cutCount(admin)].map((one) => Math.round(one));
           table.push([name.padEnd(16), String(connections).padStart(8), ...figures].join('  '));
           expect(server.exit).toBeUndefined();
-          expect(peak).toBeLessThan(calm * MOST_GROWTH);
+          expect(peak).toBeLessThan(calm + MOST_GROWTH_MIB);
         }
         const { lost, ended } = bystanders.counts;
         expect({ lost, ended }).toEqual({ lost: {}, ended: {} });
