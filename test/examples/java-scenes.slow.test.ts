@@ -1,4 +1,4 @@
 import { JAVA } from './example-languages';
-import { FAST_SCENES, SECOND_SIGNAL_SCENES, SLOW_SCENES, testScenes } from './scenes';
+import { SCENES, SECOND_SIGNAL_SCENES, testScenes } from './scenes';
 
-testScenes(JAVA, [...FAST_SCENES, ...SLOW_SCENES, ...SECOND_SIGNAL_SCENES]);
+testScenes(JAVA, [...SCENES, ...SECOND_SIGNAL_SCENES]);

@@ -10,8 +10,8 @@ let program: ExampleProcess | undefined;
 beforeAll(async () => {
   [stage, redis] = await Promise.all([Stage.open(), RedisProcess.start()]);
 });
+afterEach(() => program?.close());
 afterAll(async () => {
-  await program?.close();
   await Promise.all([stage?.close(), redis?.close()]);
 });
 
@@ -30,4 +30,27 @@ test('npm run marketplace sells no item twice, and keeps the sum of money, under
   expect(await program.exit()).toEqual({ code: EXIT.passed, signal: null });
   // The program has removed its keys from the given Redis.
   expect(await redis.command('DBSIZE')).toBe('0');
+});
+
+test('npm run marketplace starts a private Redis, and closes and audits the market at Ctrl-C', async () => {
+  program = await startMarketplace('--mode', 'watch', '--seconds', '600');
+  await program.line(/^mode +listed +bought/);
+  program.signal('SIGINT');
+  await program.line(passedAudit('watch'));
+  expect(await program.exit()).toEqual({ code: EXIT.passed, signal: null });
+});
+
+test.each([
+  [['--mode', 'none'], /^--mode none: expected watch, coarse, fine or all$/, EXIT.usage],
+  [['--pauses', '2'], /^--pauses 2: expected a number from 0 to 1$/, EXIT.usage],
+  [['--server', '127.0.0.1:1'], /^no Holdfast server answers at 127\.0\.0\.1:1: start one/, EXIT.failed],
+  [
+    ['--mode', 'watch', '--redis', 'redis://127.0.0.1:1'],
+    /^the market's Redis cannot be reached: .*ECONNREFUSED/,
+    EXIT.failed,
+  ],
+])('npm run marketplace prints the problem of %j, and ends', async (args, message, code) => {
+  program = await startMarketplace(...args);
+  await program.line(message);
+  expect(await program.exit()).toEqual({ code, signal: null });
 });

@@ -1,4 +1,4 @@
 import { PYTHON } from './example-languages';
-import { FAST_SCENES, SLOW_SCENES, testScenes } from './scenes';
+import { SCENES, testScenes } from './scenes';
 
-testScenes(PYTHON, [...FAST_SCENES, ...SLOW_SCENES]);
+testScenes(PYTHON, SCENES);

@@ -1,4 +1,4 @@
 import { RUST } from './example-languages';
-import { FAST_SCENES, SECOND_SIGNAL_SCENES, SLOW_SCENES, testScenes } from './scenes';
+import { SCENES, SECOND_SIGNAL_SCENES, testScenes } from './scenes';
 
-testScenes(RUST, [...FAST_SCENES, ...SLOW_SCENES, ...SECOND_SIGNAL_SCENES]);
+testScenes(RUST, [...SCENES, ...SECOND_SIGNAL_SCENES]);

@@ -1,23 +1,17 @@
 import { sayNotChecked } from '../support/not-checked';
 import type { ExampleLanguage, FoundExamples } from './example-languages';
-import { FAST_LEADER_SCENES, SLOW_LEADER_SCENES } from './scenes/leader-scenes';
-import { FAST_POOL_SCENES, SLOW_POOL_SCENES } from './scenes/pool-scenes';
+import { LEADER_SCENES } from './scenes/leader-scenes';
+import { POOL_SCENES } from './scenes/pool-scenes';
 import type { Scene } from './scenes/scene';
-import { FAST_TYPE_AHEAD_SCENES, SLOW_TYPE_AHEAD_SCENES } from './scenes/type-ahead-scenes';
-import { FAST_WORKER_SCENES, SECOND_SIGNAL_SCENES, SLOW_WORKER_SCENES } from './scenes/worker-scenes';
+import { TYPE_AHEAD_SCENES } from './scenes/type-ahead-scenes';
+import { SECOND_SIGNAL_SCENES, WORKER_SCENES } from './scenes/worker-scenes';
 import { Stage } from './stage';
 
-export const FAST_SCENES: readonly Scene[] = [
-  ...FAST_WORKER_SCENES,
-  ...FAST_POOL_SCENES,
-  ...FAST_LEADER_SCENES,
-  ...FAST_TYPE_AHEAD_SCENES,
-];
-export const SLOW_SCENES: readonly Scene[] = [
-  ...SLOW_WORKER_SCENES,
-  ...SLOW_POOL_SCENES,
-  ...SLOW_LEADER_SCENES,
-  ...SLOW_TYPE_AHEAD_SCENES,
+export const SCENES: readonly Scene[] = [
+  ...WORKER_SCENES,
+  ...POOL_SCENES,
+  ...LEADER_SCENES,
+  ...TYPE_AHEAD_SCENES,
 ];
 
 export { SECOND_SIGNAL_SCENES };

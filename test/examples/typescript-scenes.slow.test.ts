@@ -1,4 +1,4 @@
 import { TYPESCRIPT } from './example-languages';
-import { SLOW_SCENES, testScenes } from './scenes';
+import { SCENES, testScenes } from './scenes';
 
-testScenes(TYPESCRIPT, SLOW_SCENES);
+testScenes(TYPESCRIPT, SCENES);

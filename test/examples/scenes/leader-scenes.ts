@@ -65,10 +65,7 @@ async function leaderStopped(context: SceneContext): Promise<void> {
   expect(first.has(/^resigned$/)).toBe(false);
 }
 
-export const FAST_LEADER_SCENES: readonly Scene[] = [
+export const LEADER_SCENES: readonly Scene[] = [
   { title: 'leader: the next candidate leads when the leader resigns, and observers see both', run: resigns },
-];
-
-export const SLOW_LEADER_SCENES: readonly Scene[] = [
   { title: 'leader: stops leading after a suspension past its deadline', run: leaderStopped },
 ];

@@ -79,10 +79,7 @@ async function permitsComeBack(context: SceneContext): Promise<void> {
   expect(linesOf(context).at(-1)).toBe('alice: 3 jobs done');
 }
 
-export const FAST_POOL_SCENES: readonly Scene[] = [
+export const POOL_SCENES: readonly Scene[] = [
   { title: 'pool: two processes together never run more jobs than the limit', run: sharesLimit },
-];
-
-export const SLOW_POOL_SCENES: readonly Scene[] = [
   { title: 'pool: the permits of a killed process come back after the ttl', run: permitsComeBack },
 ];

@@ -68,12 +68,9 @@ async function serverKilled(context: SceneContext): Promise<void> {
   expect(await typing.exit()).toEqual(EXIT.done);
 }
 
-export const FAST_TYPE_AHEAD_SCENES: readonly Scene[] = [
+export const TYPE_AHEAD_SCENES: readonly Scene[] = [
   { title: 'type-ahead: imports a file, and answers each typed text', run: answers },
   { title: 'type-ahead: answers only the newest text of fast typing', run: supersedes },
   { title: 'type-ahead: fails if there is no dictionary', run: missingDictionary },
-];
-
-export const SLOW_TYPE_AHEAD_SCENES: readonly Scene[] = [
   { title: 'type-ahead: answers at the next server when its server is killed', run: serverKilled },
 ];

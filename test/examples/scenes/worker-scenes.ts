@@ -212,16 +212,13 @@ async function secondSignal(context: SceneContext): Promise<void> {
   }
 }
 
-export const FAST_WORKER_SCENES: readonly Scene[] = [
+export const WORKER_SCENES: readonly Scene[] = [
   { title: 'worker: hands over at once on SIGINT and SIGTERM, after its last step', run: handsOver },
   { title: 'worker: leaves the queue on SIGINT and SIGTERM', run: leavesQueue },
   {
     title: 'worker: ends with an error for wrong arguments, a refused ttl, and a ledger that is down',
     run: wrongArguments,
   },
-];
-
-export const SLOW_WORKER_SCENES: readonly Scene[] = [
   { title: 'worker: gets the lock when the ttl of a killed holder has passed', run: holderKilled },
   { title: 'worker: stops after a suspension past its deadline', run: holderStopped },
   {
