@@ -1,5 +1,7 @@
 'use strict';
 
+const SWC = require('../tools/swc-options.cjs');
+
 /** @type {import('jest').Config} */
 module.exports = {
   rootDir: '..',
@@ -8,15 +10,8 @@ module.exports = {
   // `npm run test:slow` runs the slow tests.
   testPathIgnorePatterns: ['/node_modules/', '\\.slow\\.test\\.ts$'],
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        sourceMaps: 'inline',
-        module: { type: 'commonjs' },
-        jsc: { target: 'es2022', parser: { syntax: 'typescript' }, keepClassNames: true },
-      },
-    ],
+    // As the build, but a test cannot run `import()`.
+    '^.+\\.ts$': ['@swc/jest', { ...SWC, sourceMaps: 'inline', module: { type: 'commonjs' } }],
   },
   moduleFileExtensions: ['ts', 'js', 'cjs', 'mjs', 'json', 'node'],
   // As "paths" of tsconfig.json.

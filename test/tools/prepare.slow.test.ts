@@ -16,48 +16,44 @@ import { scratchFolder } from '../support/scratch-folder';
 jest.setTimeout(120_000);
 
 const ROOT = resolve(__dirname, '../..');
-const SCRIPTS = ['tools/prepare.mjs', 'tools/install.mjs', 'tools/build.mjs', 'src/dev/pid-lock.cjs'];
+const SCRIPTS = [
+  ...['tools/prepare.mjs', 'tools/install.mjs', 'tools/build.mjs', 'tools/swc-options.cjs'],
+  'src/dev/pid-lock.cjs',
+];
 
 interface Outcome {
   readonly code: number;
   readonly output: string;
 }
 
-/** The compiler of this project, which takes a second of a core. */
-const REAL_COMPILER = `require(${JSON.stringify(join(ROOT, 'node_modules/typescript/lib/tsc.js'))});`;
-/** A compiler for the sources of the small project, which reports a missing expression. */
-const SMALL_COMPILER = `
-  const { mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs');
-  const { dirname } = require('node:path');
-  for (const folder of JSON.parse(readFileSync('tsconfig.json', 'utf8')).include) {
-    for (const file of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.ts'))) {
-      const path = folder + '/' + file;
-      const source = readFileSync(path, 'utf8');
-      if (source.includes('= ;')) {
-        console.log(path + '(1,23): error TS1109: Expression expected.');
-        process.exitCode = 2;
-      }
-      const output = 'dist/' + path.replace(/ts$/, 'js');
-      mkdirSync(dirname(output), { recursive: true });
-      writeFileSync(output, source.replace(': string', '').replace('export const ', 'exports.'));
-    }
-  }`;
+/** The packages of the small project: those of this project. */
+const PACKAGES: Readonly<Record<string, { readonly main: string; readonly text: string }>> = {
+  '@swc/core': { main: 'index.js', text: `module.exports = require(${installed('@swc/core')});` },
+  typescript: { main: 'bin/tsc', text: `require(${installed('typescript/lib/tsc.js')});` },
+};
 
-/** A small project with the real scripts. Its only package is the compiler, so npm needs no network. */
+const DEPENDENCIES = Object.fromEntries(Object.keys(PACKAGES).map((name) => [name, `file:packages/${name}`]));
+
+function installed(file: string): string {
+  return JSON.stringify(join(ROOT, 'node_modules', file));
+}
+
+/** A small project with the real scripts. Its packages are folders, so npm needs no network. */
 class Project {
   readonly root = scratchFolder();
 
   constructor() {
     for (const script of SCRIPTS) this.write(script, readFileSync(join(ROOT, script)));
-    const dependencies = { typescript: 'file:compiler' };
     this.json('package.json', {
       name: 'small',
       version: '1.0.0',
       engines: { node: '>=20.11' },
-      dependencies,
+      dependencies: DEPENDENCIES,
     });
-    this.json('compiler/package.json', { name: 'typescript', version: '1.0.0' });
-    this.compileWith(REAL_COMPILER);
+    for (const [name, { main, text }] of Object.entries(PACKAGES)) {
+      this.json(`packages/${name}/package.json`, { name, version: '1.0.0', main });
+      this.write(`packages/${name}/${main}`, text);
+    }
     this.lock('1.0.0');
     this.json('tsconfig.json', {
       compilerOptions: { outDir: 'dist', rootDir: '.', module: 'Node16', lib: ['ES5'], types: [] },
@@ -80,10 +76,6 @@ class Project {
     return join(this.root, name);
   }
 
-  compileWith(compiler: string): void {
-    this.write('compiler/bin/tsc', compiler);
-  }
-
   write(name: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(name)), { recursive: true });
     writeFileSync(this.path(name), content);
@@ -99,15 +91,18 @@ class Project {
 
   /** Writes a lock file. A different version gives a different content. */
   lock(version: string): void {
+    const packages = Object.keys(PACKAGES).flatMap((name) => [
+      [`packages/${name}`, { name, version: '1.0.0' }],
+      [`node_modules/${name}`, { resolved: `packages/${name}`, link: true }],
+    ]);
     this.json('package-lock.json', {
       name: 'small',
       version,
       lockfileVersion: 3,
       requires: true,
       packages: {
-        '': { name: 'small', version, dependencies: { typescript: 'file:compiler' } },
-        compiler: { name: 'typescript', version: '1.0.0' },
-        'node_modules/typescript': { resolved: 'compiler', link: true },
+        '': { name: 'small', version, dependencies: DEPENDENCIES },
+        ...Object.fromEntries(packages),
       },
     });
   }
@@ -142,7 +137,6 @@ describe('prepare.mjs', () => {
     project = new Project();
     rmSync(project.root, { recursive: true });
     cpSync(made.root, project.root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-    project.compileWith(SMALL_COMPILER);
   });
   afterEach(() => rmSync(project.root, { recursive: true, force: true }));
   afterAll(() => rmSync(made.root, { recursive: true, force: true }));
@@ -198,7 +192,7 @@ describe('prepare.mjs', () => {
     project.write('src/main.ts', 'export const answer = ;\n');
     const failed = await project.prepare('--quiet');
     expect(failed.code).toBe(1);
-    expect(failed.output).toMatch(/main\.ts.*TS1109[^]*the build failed in .*tsc/);
+    expect(failed.output).toMatch(/the build failed[^]*Expression expected[^]*src\/main\.ts/);
     expect((await project.prepare('--quiet')).code).toBe(1);
     project.write('src/main.ts', "export const answer: string = 'third';\n");
     expect((await project.prepare('--quiet')).code).toBe(0);
@@ -206,7 +200,6 @@ describe('prepare.mjs', () => {
   });
 
   it('builds a wrong type, which npm run build reports', async () => {
-    project.compileWith(REAL_COMPILER);
     project.write('src/main.ts', 'export const answer: string = 1;\n');
     expect((await project.prepare('--quiet')).code).toBe(0);
     const built = await project.run('tools/build.mjs');

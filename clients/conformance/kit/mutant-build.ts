@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { transformSync, type Options } from '@swc/core';
 import ts from 'typescript';
 import { makeVariant } from '../../../test/support/build-variant';
 import { ROOT } from '../../../test/support/root';
 import type { Mutant } from './mutants';
+
+const SWC = createRequire(__filename)(join(ROOT, 'tools/swc-options.cjs')) as Options;
 
 const CLIENT = join('clients', 'typescript');
 
@@ -34,14 +38,12 @@ export function mutate(source: string, { file, text, replacement }: Omit<Mutant,
 
 /** The JavaScript of one source, as the build writes it. Throws if the source cannot be parsed. */
 export function compile(path: string, source: string): string {
-  const { outputText, diagnostics = [] } = ts.transpileModule(source, {
-    fileName: join(ROOT, path),
-    compilerOptions: { ...compilerOptions(), sourceMap: false },
-    reportDiagnostics: true,
-  });
-  const [problem] = diagnostics;
-  if (problem) throw new Error(`${path}: ${ts.flattenDiagnosticMessageText(problem.messageText, ' ')}`);
-  return outputText;
+  try {
+    return transformSync(source, { ...SWC, sourceMaps: false, filename: join(ROOT, path) }).code;
+  } catch (error) {
+    const [problem = ''] = (error as Error).message.trim().split('\n');
+    throw new Error(`${path}: ${problem}`, { cause: error });
+  }
 }
 
 export function compilerOptions(): ts.CompilerOptions {
