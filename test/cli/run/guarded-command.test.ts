@@ -193,7 +193,7 @@ test('says that the end was late, when nobody could end the command before the d
 });
 
 test('ends a stopped command after a loss', async () => {
-  run('kill -STOP $$; exit 0');
+  run('kill -STOP $$; sleep 60');
   await eventually('the stop', () =>
     allProcesses().some((one) => one.state === 'T' && one.command.endsWith(mark)),
   );
