@@ -28,8 +28,8 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.cjs'],
   // Long enough for a machine with busy cores. On an idle machine most tests take less than a second.
   testTimeout: 90_000,
-  // Many tests wait for a part of their time, so three workers keep two cores busy.
-  maxWorkers: 3,
+  // Many tests wait for a part of their time, so four workers keep two cores busy.
+  maxWorkers: 4,
   // Of the tests of one file that say `test.concurrent`: most of them only wait.
   maxConcurrency: 12,
   // At its end a worker frees up to 1 GB of memory. On a busy machine this takes longer than the default of 500 ms.
