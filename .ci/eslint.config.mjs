@@ -103,6 +103,13 @@ export default tseslint.config(
         'error',
         { object: 'fc', property: 'assert', message: 'Use assertWithinTime of support/timed-property.ts.' },
       ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'Property[key.name="unit"] > Literal[value="binary"]',
+          message: 'Use anyCharacter of support/timed-property.ts, which costs no second of a core.',
+        },
+      ],
     },
   },
 );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { escapeJson, escapeText, roundedTimeSpan, timeSpan } from '../../src/base/text';
-import { assertWithinTime } from '../support/timed-property';
+import { anyCharacter, assertWithinTime } from '../support/timed-property';
 
 describe('escaped text', () => {
   const UNSAFE = [
@@ -26,7 +26,7 @@ describe('escaped text', () => {
     const isSafe = (character: string): boolean =>
       !unsafe.has(character.codePointAt(0) as number) &&
       !/[\p{Format}\p{Default_Ignorable_Code_Point}]/u.test(character);
-    const anyText = fc.string({ unit: 'binary' });
+    const anyText = fc.string({ unit: anyCharacter });
     const mixed = fc.array(
       fc.oneof(anyText, fc.constantFrom(...UNSAFE.map((code) => String.fromCodePoint(code)))),
     );

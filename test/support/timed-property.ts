@@ -15,6 +15,22 @@ const SHRINK_MS = 10_000;
 /** The weight of a property of the lease protocol or of a store: its inputs are long histories. */
 export const HISTORIES = 5;
 
+const SURROGATES = { first: 0xd800, end: 0xe000 };
+const SURROGATE_COUNT = SURROGATES.end - SURROGATES.first;
+
+/**
+ * The unit of texts of any characters, as fast-check's 'binary'. For that unit, fast-check makes a table of all code
+ * points, which takes a second of a core and 100 MB in each test file.
+ */
+export const anyCharacter: fc.Arbitrary<string> = fc.nat(0x10ffff - SURROGATE_COUNT).map(
+  (index) => String.fromCodePoint(index < SURROGATES.first ? index : index + SURROGATE_COUNT),
+  (text) => {
+    const codePoint = typeof text === 'string' ? (text.codePointAt(0) ?? -1) : -1;
+    if (codePoint < 0 || String.fromCodePoint(codePoint) !== text) throw new Error('not one character');
+    return codePoint < SURROGATES.first ? codePoint : codePoint - SURROGATE_COUNT;
+  },
+);
+
 export interface PropertyOptions<Inputs> {
   /** How many times the usual time and inputs: less than 1 for one of many variants. */
   readonly weight?: number;

@@ -7,6 +7,7 @@ import {
   type Recent,
 } from '../../../src/autocomplete/suggestion';
 import { seeded as fractions } from '../random';
+import { anyCharacter } from '../timed-property';
 
 /**
  * Pieces of text that test the folding of many scripts: characters outside the basic plane, grapheme clusters of
@@ -45,7 +46,7 @@ const PIECES = [
 export const scriptText = fc.string({ unit: fc.constantFrom(...PIECES), maxLength: 12 });
 
 /** Random texts of all code points, mostly of rare code points. */
-export const anyText = fc.string({ unit: 'binary', maxLength: 12 });
+export const anyText = fc.string({ unit: anyCharacter, maxLength: 12 });
 
 /** Returns a function for random integers from 0 to below its argument. The same seed gives the same numbers. */
 export function seeded(seed: number): (below: number) => number {
