@@ -4,11 +4,11 @@ import fc from 'fast-check';
 const IS_LONG = process.env.TEST_LONG_PROPERTIES !== undefined;
 
 /** How long a property of weight 1 is checked with random inputs. */
-const BUDGET_MS = IS_LONG ? 3000 : 250;
+const BUDGET_MS = IS_LONG ? 3000 : 100;
 /** Inputs that are checked even if the time is over before, because a slow machine must check something, too. */
 const LEAST_INPUTS = 10;
 /** So many inputs of a quick property are enough within `npm test`. */
-const MOST_INPUTS = IS_LONG ? 1_000_000 : 1000;
+const MOST_INPUTS = IS_LONG ? 1_000_000 : 400;
 /** How long a failure is made smaller. Then the smallest input so far is reported, before the test runs out of time. */
 const SHRINK_MS = 10_000;
 
