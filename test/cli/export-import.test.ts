@@ -213,11 +213,15 @@ describe('data process', () => {
     return { code, out: cli.stdout, err: cli.stderr };
   }
 
-  const WORDS = Array.from({ length: 20_000 }, (_, i) => `word ${i} ${'x'.repeat(60)}\n`).join('');
+  /** In this process. */
+  const holdfast = (args: readonly string[], input = '') => runProgram(args, { env, input });
+
+  // Some times the bytes of a pipe.
+  const WORDS = Array.from({ length: 5000 }, (_, i) => `word ${i} ${'x'.repeat(60)}\n`).join('');
 
   test('an import from a pipe shows no bar, and an export ends with 141 and no message when its reader leaves', async () => {
     const imported = await run(['complete', 'import', 'words', '-', '--format', 'text'], WORDS);
-    expect(imported).toEqual({ code: 0, out: '', err: 'imported: 20000 entries into "words"\n' });
+    expect(imported).toEqual({ code: 0, out: '', err: 'imported: 5000 entries into "words"\n' });
     // The export has more bytes than the pipe, so it still writes when head has ended.
     const shell = `"$0" "$1" export 2>&1 >&3 | cat; exit "\${PIPESTATUS[0]}"`;
     const child = spawn(
@@ -251,7 +255,7 @@ describe('data process', () => {
   });
 
   test('an import that a signal ends changes nothing, and has the exit code of the signal', async () => {
-    await run(['complete', 'import', 'kept', '-', '--format', 'text'], 'before\n');
+    await holdfast(['complete', 'import', 'kept', '-', '--format', 'text'], 'before\n');
     expect(spawnSync('mkfifo', [join(folder, 'fifo')]).status).toBe(0);
     const waiting = new CliProcess(['complete', 'import', 'kept', join(folder, 'fifo'), '--format', 'text'], {
       env,
@@ -271,7 +275,7 @@ describe('data process', () => {
       writer.kill('SIGKILL');
       await waiting.close();
     }
-    expect((await run(['complete', 'entries', 'kept'])).out).toMatch(/^before +before /m);
+    expect((await holdfast(['complete', 'entries', 'kept'])).out).toMatch(/^before +before /m);
   });
 
   test('top without a terminal prints once, without colour and control sequences', async () => {
@@ -296,6 +300,6 @@ describe('data process', () => {
       `holdfast: line 1 of ${file}: the export has version 2, and this program reads version 1\n`,
     );
     const absent = ['complete', 'list', '-a', '127.0.0.1:1', '--timeout', '500ms'];
-    expect(await run(absent)).toMatchObject({ code: 69 });
+    expect(await holdfast(absent)).toMatchObject({ code: 69 });
   });
 });

@@ -10,8 +10,7 @@ import { Harness } from '../contract/harness';
 import { writePolicy } from '../contract/policy-harness';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { ServerPair, untilWaiterCount } from '../end-to-end/server-pair';
-import { CliProcess } from '../support/cli/cli-process';
-import { type FakeTerminal, type ProgramResult, runProgram } from '../support/cli/run-program';
+import { CommandRun, type FakeTerminal, type ProgramResult, runProgram } from '../support/cli/run-program';
 import type { SemaphoreClient } from '../support/clients/lease-client';
 import { closeAll, eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -236,10 +235,10 @@ describe('revoke over names', () => {
   });
 });
 
-describe('semaphore pause and resume, in processes at two servers', () => {
+describe('semaphore pause and resume, at two servers', () => {
   let pair: ServerPair;
   let client: SemaphoreClient;
-  const open: CliProcess[] = [];
+  const open: CommandRun[] = [];
 
   beforeAll(async () => {
     pair = await ServerPair.start();
@@ -248,16 +247,16 @@ describe('semaphore pause and resume, in processes at two servers', () => {
   afterEach(() => closeAll(...open.splice(0).map((cli) => () => cli.close())));
   afterAll(() => pair?.close());
 
-  function start(address: string, ...args: string[]): CliProcess {
-    const cli = new CliProcess(args, { env: { HOLDFAST_ADDRESS: address } });
+  function start(address: string, ...args: string[]): CommandRun {
+    const cli = new CommandRun(args, { HOLDFAST_ADDRESS: address });
     open.push(cli);
     return cli;
   }
 
   async function done(address: string, ...args: string[]): Promise<string> {
-    const cli = start(address, ...args);
-    expect([await cli.ended(), cli.stderr]).toEqual([{ code: 0, signal: null }, '']);
-    return cli.stdout;
+    const { code, out, err } = await runProgram(args, { env: { HOLDFAST_ADDRESS: address } });
+    expect([code, err]).toEqual([0, '']);
+    return out;
   }
 
   test('the holder works on, runs wait, and start in their order after the resume', async () => {
@@ -283,11 +282,11 @@ describe('semaphore pause and resume, in processes at two servers', () => {
     }
     await eventually('a renewal', async () => !isDeepStrictEqual(await endOf(), firstEnd));
     writeFileSync(end, '');
-    expect(await holder.ended()).toEqual({ code: 0, signal: null });
+    expect(await holder.ended()).toEqual({ code: 0 });
     expect(await client.get(name)).toMatchObject({ keptLimit: 1, usedCount: 0, waiterCount: 3 });
     expect(logged()).toEqual(['holder']);
     await done(other, 'semaphore', 'resume', name);
-    for (const cli of waiting) expect(await cli.ended()).toEqual({ code: 0, signal: null });
+    for (const cli of waiting) expect(await cli.ended()).toEqual({ code: 0 });
     expect(logged()).toEqual(['holder', 'run 0', 'run 1', 'run 2']);
     expect(await client.get(name)).toMatchObject({ limit: 1, keptLimit: 0, usedCount: 0 });
   });

@@ -1,9 +1,22 @@
-import { Writable } from 'node:stream';
-import { Readable } from 'node:stream';
+import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { type Asking, ASKING, EXIT, exitCodeOf, type Terminal, wantsColour } from '../../../src/cli/terminal';
+import {
+  type Asking,
+  ASKING,
+  CliError,
+  EXIT,
+  exitCodeOf,
+  type Terminal,
+  wantsColour,
+} from '../../../src/cli/terminal';
 import { problemText } from '../../../src/cli/output';
 import { createProgram } from '../../../src/cli/program';
+import { eventually } from '../eventually';
+import { inheritedEnvironment } from '../processes/child-program';
+import { scratchFolder } from '../scratch-folder';
 
 export interface FakeTerminal {
   readonly env?: NodeJS.ProcessEnv;
@@ -13,6 +26,8 @@ export interface FakeTerminal {
   /** Default: stdin is a pipe. */
   readonly inputIsTerminal?: boolean;
   readonly signal?: AbortSignal;
+  /** Default: no signal comes. */
+  readonly forwardSignals?: Terminal['forwardSignals'];
   /** How a command asks whether its servers answer. Default: as the program does. */
   readonly asking?: Asking;
   /** Called with all of stdout after each write. */
@@ -30,6 +45,7 @@ export interface ProgramResult {
 /** Runs `holdfast` in this process, with a terminal of the test. */
 export async function runProgram(args: readonly string[], fake: FakeTerminal = {}): Promise<ProgramResult> {
   const { env = {}, columns, input = '', inputIsTerminal = false, asking = ASKING, onOut, onErr } = fake;
+  const { forwardSignals = () => () => undefined } = fake;
   const printed = { out: '', err: '' };
   let code: number = EXIT.done;
   const stream = (key: 'out' | 'err') =>
@@ -53,7 +69,7 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
     holderLabel: 'user@host:1',
     interrupted: fake.signal ?? new AbortController().signal,
     asking,
-    forwardSignals: () => () => undefined,
+    forwardSignals,
     releaseProcess: () => undefined,
     exitWith: (wanted) => (code = wanted),
   };
@@ -67,4 +83,66 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
     }
   }
   return { ...printed, code };
+}
+
+/** Enough for a machine with busy cores. */
+const END_TIMEOUT_MS = 60_000;
+/** A command's output would be the output of the tests. */
+const TO_FILE = ['sh', '-c', 'file=$1; shift; exec "$@" >"$file" 2>"$file.err"', 'sh'];
+
+/**
+ * `holdfast … -- COMMAND` in this process, where it starts three times as fast as CliProcess. The watchdog, the launcher
+ * and the command are processes. What src/cli/main.ts does is only in CliProcess: the signals of a process, the streams,
+ * "holdfast: " before an error.
+ */
+export class CommandRun {
+  stderr = '';
+  exit: { readonly code: number } | undefined;
+  private readonly file = join(scratchFolder(), 'stdout');
+  private readonly interrupted = new AbortController();
+  private receive: ((signal: NodeJS.Signals) => void) | undefined;
+
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    const words = args.indexOf('--') + 1;
+    const command = [...TO_FILE, this.file, ...args.slice(words)];
+    void runProgram([...args.slice(0, words), ...command], {
+      env: { ...inheritedEnvironment(), ...env },
+      signal: this.interrupted.signal,
+      forwardSignals: (to) => {
+        this.receive = to;
+        return () => (this.receive = undefined);
+      },
+      onErr: (text) => (this.stderr = text),
+    }).then(({ code, err }) => {
+      this.stderr = err;
+      this.exit = { code };
+    });
+  }
+
+  /** What the command has printed. */
+  get stdout(): string {
+    return existsSync(this.file) ? readFileSync(this.file, 'utf8') : '';
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.receive !== undefined) return this.receive(signal);
+    this.interrupted.abort(new CliError(`ended by ${signal}`, 128 + constants.signals[signal]));
+  }
+
+  ended(): Promise<{ readonly code: number }> {
+    return eventually(`the end of holdfast; stderr: ${this.stderr}`, () => this.exit, {
+      timeoutMs: END_TIMEOUT_MS,
+    });
+  }
+
+  /** Waits until the text is on stdout. */
+  prints(text: string): Promise<true> {
+    return eventually(`"${text}" on stdout`, () => this.stdout.includes(text), { timeoutMs: END_TIMEOUT_MS });
+  }
+
+  async close(): Promise<void> {
+    if (this.exit !== undefined) return;
+    this.signal('SIGKILL');
+    await this.ended();
+  }
 }
