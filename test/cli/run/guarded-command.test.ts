@@ -16,6 +16,8 @@ import { scratchFolder } from '../../support/scratch-folder';
 const LONG_MS = 60_000;
 /** Longer than the grace, the margin and the longest sleep of a guard. */
 const SOON_MS = 3200;
+/** A process that ignores SIGTERM. */
+const STUBBORN = `sh -c 'trap "" TERM; exec sleep 60'`;
 const STOP_AT_START = join(__dirname, '..', '..', 'support', 'cli', 'stop-at-start.cjs');
 /** A mark in the arguments by which a test finds its processes. */
 let mark: string;
@@ -108,9 +110,8 @@ test('kills a command that ignores SIGTERM before the deadline', async () => {
 });
 
 test('ends grandchildren that ignore SIGTERM before the deadline, after the command itself has ended', async () => {
-  const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done'`;
-  run(`${stubborn} & ${stubborn} & wait`);
-  const pids = await untilRunning(3).catch(() => members());
+  run(`${STUBBORN} & ${STUBBORN} & wait`);
+  const pids = await untilRunning(3);
   const deadline = sharedNow() + SOON_MS;
   guarded.moveDeadline(deadline);
   expect(await guarded.ended()).toMatchObject({ signal: 'SIGTERM', wasStopped: true, lateMs: 0 });
@@ -131,8 +132,6 @@ test('ends what a command leaves in the background, and keeps its exit code', as
 });
 
 describe('a process that leaves the process group', () => {
-  const STUBBORN = `sh -c 'trap "" TERM; while :; do sleep 0.1; done'`;
-
   test.each([
     ['timeout as the command', { command: 'timeout', args: ['60', 'sleep', '60'] }],
     [
@@ -248,7 +247,6 @@ test('does not start a command when the launcher was killed before', async () =>
 });
 
 describe('while nobody can tell of the start of the command', () => {
-  const STUBBORN = 'trap "" TERM; sleep 60 & while :; do wait; done';
   let pids: number[];
 
   /** The process that starts the command stops itself right after the start. */
@@ -257,7 +255,7 @@ describe('while nobody can tell of the start of the command', () => {
     await eventually('the end of the first watchdog', () => watchdog() === undefined);
     guarded = GuardedCommand.create({ ...process.env, NODE_OPTIONS: `--require ${STOP_AT_START}` });
     await guarded.ready();
-    run(STUBBORN);
+    run('trap "" TERM; sleep 60 & while :; do wait; done');
     pids = await untilRunning(2);
   }
 
