@@ -52,7 +52,7 @@ const CALLERS = [
 ];
 const NAMES = ['team-a/x', 'team-a/', 'team-ab/x', 'team-a', 'team-b/x', '*', 'TEAM-A/x', 'team-á/x'];
 const [OWN_NAME, FOREIGN_NAME] = ['team-a/x', 'team-b/x'];
-/** A name is compared with the rules in one way for all verbs, so only these callers use the other names. */
+/** A name is compared in one way for all verbs and all forms, so only these callers use the other names, with one form. */
 const CALLERS_OF_OTHER_NAMES = ['all', 'other-team', 'root'];
 /** After its proof a caller is its identity, so only these callers come by each other way, with one form of each call. */
 const CALLERS_BY_OTHER_WAYS = ['all', 'other-team', 'dns-alone'];
@@ -296,7 +296,8 @@ function saysWhatIsMissing({ code, details }: ServiceError, identity: string): b
 function makes({ way, name: who }: ProvenCaller, { method }: DescribedCall, name: string, isFirst: boolean) {
   const isOrdinary = [OWN_NAME, FOREIGN_NAME].includes(name);
   if (method === CALL_OF_ALL) return way === 'token' || isOrdinary;
-  if (way === 'token') return name === OWN_NAME || CALLERS_OF_OTHER_NAMES.includes(who);
+  if (way === 'token')
+    return name === OWN_NAME || (CALLERS_OF_OTHER_NAMES.includes(who) && (isFirst || isOrdinary));
   return isFirst && name === OWN_NAME && CALLERS_BY_OTHER_WAYS.includes(who);
 }
 

@@ -70,8 +70,8 @@ describe('with little memory', () => {
   }
 
   /** The bytes that a load needs in the end, by the error of a load with too little memory. */
-  async function bytesOfLoad(store: ModelEntryStore): Promise<number> {
-    open(store, 3 * MIB);
+  async function bytesOfLoad(): Promise<number> {
+    open(storeOf(entriesOf(0, ENTRY_COUNT)), 3 * MIB);
     const error = await ask('').then(
       () => new Error('the dictionary was loaded'),
       (failure: unknown) => failure as Error,
@@ -79,6 +79,12 @@ describe('with little memory', () => {
     await close();
     return Number(/at least (\d+) bytes/.exec(error.message)?.[1]);
   }
+
+  /** Of a load of all entries. */
+  let loadBytes: number;
+  beforeAll(async () => {
+    loadBytes = await bytesOfLoad();
+  });
 
   async function allTexts(): Promise<string[]> {
     const texts: string[] = [];
@@ -101,15 +107,15 @@ describe('with little memory', () => {
 
   /** Overwrites `count` entries in small writes. Queries apply the writes one by one. Texts of 4 letters keep the size. */
   async function overwrite(store: ModelEntryStore, count: number, text: string): Promise<void> {
-    for (let from = 0; from < count; from += 250) {
-      store.put(...entriesOf(from, 250, text));
+    for (let from = 0; from < count; from += 1000) {
+      store.put(...entriesOf(from, 1000, text));
       await ask(text);
     }
   }
 
   test('keeps answering without a new load if a merge of all layers does not fit into the memory', async () => {
     const store = storeOf(entriesOf(0, ENTRY_COUNT));
-    open(store, (await bytesOfLoad(store)) + MIB);
+    open(store, loadBytes + MIB);
     await ask('');
     store.commands.length = 0;
     for (let round = 0; round < 4; round += 1) {
@@ -123,7 +129,7 @@ describe('with little memory', () => {
 
   test('reloads a copy that cannot grow, at most once in a pause, and warns the operator', async () => {
     const store = storeOf(entriesOf(0, ENTRY_COUNT));
-    open(store, await bytesOfLoad(store));
+    open(store, loadBytes);
     await ask('');
     store.commands.length = 0;
     const warned = async (count: number) => {
@@ -168,7 +174,7 @@ describe('with little memory', () => {
 
   test('frees the old generation before the new one is loaded if both do not fit, and warns the operator', async () => {
     const store = storeOf(entriesOf(0, ENTRY_COUNT));
-    open(store, await bytesOfLoad(store));
+    open(store, loadBytes);
     await ask('');
     store.replaceAll(new Map(entriesOf(0, ENTRY_COUNT, 'new').map((entry) => [entry.entryId, entry])));
     await indexes!.load(NAME, 20_000);
@@ -182,7 +188,6 @@ describe('with little memory', () => {
 
   test('does not unload other dictionaries for a merge that does not fit without them', async () => {
     const store = storeOf(entriesOf(0, ENTRY_COUNT));
-    const loadBytes = await bytesOfLoad(store);
     open(store, loadBytes);
     await ask('');
     const { memoryBytes } = indexes!.stateOf(NAME);

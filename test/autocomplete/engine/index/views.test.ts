@@ -305,13 +305,13 @@ describe('large layers', () => {
   });
 
   describe('many entries with equal texts', () => {
-    const count = 100_000;
+    const count = 10_000;
     const equal = (text: string): Layer =>
       layerOf(Array.from({ length: count }, (_, number) => ({ id: `${number}`, text, weight: number % 3 })));
     const anna = viewOf(equal('anna'));
 
     it('are found by a typo with little work, also if only typos are wanted', () => {
-      expect(pageOf(anna, 'anan', ['typo'], 3).found).toEqual(['typo 10001', 'typo 10004', 'typo 10007']);
+      expect(pageOf(anna, 'anan', ['typo'], 3).found).toEqual(['typo 1001', 'typo 1004', 'typo 1007']);
       for (const typed of ['anna', 'anan', 'annabell', 'bnna', 'anxx']) {
         expect(pageOf(anna, typed, ['typo'], 10).steps).toBeLessThan(2000);
       }
@@ -320,7 +320,7 @@ describe('large layers', () => {
     it('are found on deep pages with little work, because the next ranks match', () => {
       const after: PageStart = { kind: 'contains', at: { score: 1, text: 'anna', entryId: '5' } };
       const { found, steps } = pageOf(anna, 'n', [], 3, after);
-      expect(found).toEqual(['contains 50002', 'contains 50005', 'contains 50008']);
+      expect(found).toEqual(['contains 5002', 'contains 5005', 'contains 5008']);
       expect(steps).toBeLessThan(200);
     });
 
