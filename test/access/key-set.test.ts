@@ -116,7 +116,7 @@ test('a request without an answer ends at its time limit, also if garbage is col
   issuer.answer = 'silence';
   const started = open({ requestMs: 300, firstRetryMs: 100_000, longestRetryMs: 100_000 });
   await eventually('the request', () => issuer.requestCount === 1);
-  await collectGarbage();
+  await collectGarbage(2);
   const keys = await started;
   expect(warnings).toHaveLength(1);
   issuer.answer = await keySetText([first!]);
@@ -129,7 +129,7 @@ test('a close ends a request that is on its way', async () => {
   const keys = new KeySetUrl({ url: issuer.url, clock: systemClock, log, onChanged });
   const started = keys.start();
   await eventually('the request', () => issuer.requestCount === 1);
-  await collectGarbage();
+  await collectGarbage(2);
   keys.close();
   await started;
   expect(warnings).toEqual([]);

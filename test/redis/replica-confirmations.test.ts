@@ -224,51 +224,52 @@ describe('an acknowledged setting', () => {
 
   interface Setting {
     readonly what: string;
-    /** Prepares the change. */
-    prepare(store: Store, pair: MasterAndReplica): Promise<unknown>;
+    /** Prepares the change of what has the name. */
+    prepare(store: Store, name: string, pair: MasterAndReplica): Promise<unknown>;
     /** The call that makes the change. May be repeated. */
-    change(store: Store): Promise<unknown>;
+    change(store: Store, name: string): Promise<unknown>;
     /** True if the Redis has the change. */
-    isMade(redis: RedisProcess): Promise<boolean>;
+    isMade(redis: RedisProcess, name: string): Promise<boolean>;
   }
 
   const SETTINGS: readonly Setting[] = [
     {
       what: 'a limit',
-      prepare: async (store) => is('set', await setLimit(store, 'gpu', 8)),
-      change: async (store) => is('set', await setLimit(store, 'gpu', 2)),
-      isMade: async (redis) => (await limitAt(redis, 'gpu')) === 2,
+      prepare: async (store, name) => is('set', await setLimit(store, name, 8)),
+      change: async (store, name) => is('set', await setLimit(store, name, 2)),
+      isMade: async (redis, name) => (await limitAt(redis, name)) === 2,
     },
     {
       what: 'the deletion of a semaphore',
-      prepare: async (store) => is('set', await setLimit(store, 'gpu', 8)),
-      change: async ({ permits }) => is('removed', await permits.remove(semaphore('gpu'), { force: false })),
-      isMade: async (redis) => (await limitAt(redis, 'gpu')) === undefined,
+      prepare: async (store, name) => is('set', await setLimit(store, name, 8)),
+      change: async ({ permits }, name) =>
+        is('removed', await permits.remove(semaphore(name), { force: false })),
+      isMade: async (redis, name) => (await limitAt(redis, name)) === undefined,
     },
     {
       what: 'a new dictionary',
-      prepare: (store) => register(store, 'towns'),
-      change: async ({ entries }) => is('ok', await entries.create('towns', PROFILE, OWNER)),
-      isMade: async (redis) =>
-        (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
+      prepare: (store, name) => register(store, name),
+      change: async ({ entries }, name) => is('ok', await entries.create(name, PROFILE, OWNER)),
+      isMade: async (redis, name) =>
+        (await liveGenerationAt(redis, name)) !== null && (await isRegisteredAt(redis, name)),
     },
     {
       what: 'the commit of an import',
-      prepare: async (store) => {
-        await register(store, 'towns');
-        is('ok', await store.entries.startImport('towns', IMPORT, PROFILE, PROFILE, OWNER));
+      prepare: async (store, name) => {
+        await register(store, name);
+        is('ok', await store.entries.startImport(name, IMPORT, PROFILE, PROFILE, OWNER));
       },
-      change: async ({ entries }) => is('ok', await entries.commitImport('towns', IMPORT, OWNER)),
-      isMade: async (redis) =>
-        (await liveGenerationAt(redis, 'towns')) !== null && (await isRegisteredAt(redis, 'towns')),
+      change: async ({ entries }, name) => is('ok', await entries.commitImport(name, IMPORT, OWNER)),
+      isMade: async (redis, name) =>
+        (await liveGenerationAt(redis, name)) !== null && (await isRegisteredAt(redis, name)),
     },
     {
       what: 'the end of a quarantine',
-      prepare: async ({ node, permits }, { master }) => {
+      prepare: async ({ node, permits }, name, { master }) => {
         await master.command('FLUSHALL');
         // The script of this call finds no epoch, and the server pauses the grants of all names.
         expect(
-          await failureOf(permits.setLimit(semaphore('gpu'), { limit: 1, expectedLimit: undefined })),
+          await failureOf(permits.setLimit(semaphore(name), { limit: 1, expectedLimit: undefined })),
         ).toMatchObject({ kind: 'quarantined' });
         expect(node.quarantine).toBeDefined();
       },
@@ -277,45 +278,52 @@ describe('an acknowledged setting', () => {
     },
   ];
 
+  /** Of all settings. */
+  let pair: MasterAndReplica;
+  let names = 0;
+  beforeAll(async () => {
+    pair = await MasterAndReplica.start();
+  });
+  afterEach(() => pair.thawLink());
+  afterAll(() => pair?.close());
+
   describe.each(SETTINGS)(
     '$what, over a master that asks for one replica,',
     ({ prepare, change, isMade }) => {
-      let pair: MasterAndReplica;
       let store: Store;
+      let name: string;
       beforeEach(async () => {
-        pair = await MasterAndReplica.start();
+        name = `setting ${(names += 1)}`;
         store = await pair.connect();
-        await prepare(store, pair);
+        await prepare(store, name, pair);
       });
-      afterEach(() => pair.close());
+      afterEach(() => store.close());
 
       it('is acknowledged when the replica has the change', async () => {
-        await change(store);
-        expect(await isMade(pair.replica)).toBe(true);
+        await change(store, name);
+        expect(await isMade(pair.replica, name)).toBe(true);
       });
 
       it('is unconfirmed while the replica lacks the change, and a repeated call acknowledges it', async () => {
         await pair.freezeLink();
-        expect(await failureOf(change(store))).toMatchObject(UNCONFIRMED);
-        expect(await isMade(pair.master)).toBe(true);
-        expect(await isMade(pair.replica)).toBe(false);
+        expect(await failureOf(change(store, name))).toMatchObject(UNCONFIRMED);
+        expect(await isMade(pair.master, name)).toBe(true);
+        expect(await isMade(pair.replica, name)).toBe(false);
         // The repeated call finds the change made, and writes nothing. The replica still lacks the change.
-        expect(await failureOf(change(store))).toMatchObject(UNCONFIRMED);
+        expect(await failureOf(change(store, name))).toMatchObject(UNCONFIRMED);
         pair.thawLink();
-        await change(store);
-        expect(await isMade(pair.replica)).toBe(true);
+        await change(store, name);
+        expect(await isMade(pair.replica, name)).toBe(true);
       });
     },
   );
 
   describe('a setting that was changed before', () => {
-    let pair: MasterAndReplica;
     let store: Store;
     beforeEach(async () => {
-      pair = await MasterAndReplica.start();
       store = await pair.connect();
     });
-    afterEach(() => pair.close());
+    afterEach(() => store.close());
 
     it('is unconfirmed as deleted even after its tombstones are forgotten, because only the master may have the deletion', async () => {
       is('set', await setLimit(store, 'gpu', 8));

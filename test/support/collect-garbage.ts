@@ -6,8 +6,8 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 /** Collects garbage several times, because objects with finalizers need more than one run. */
-export async function collectGarbage(): Promise<void> {
-  for (let count = 0; count < 5; count += 1) {
+export async function collectGarbage(runs = 5): Promise<void> {
+  for (let count = 0; count < runs; count += 1) {
     await turn();
     collect();
   }
