@@ -94,7 +94,8 @@ describe('the feed of entries', () => {
 
   it('is trimmed before a write, in steps of 64 elements, if many small writes must go', async () => {
     const name = await fixture.dictionary(storedMany(1));
-    for (let i = 0; i < 300; i += 1) await fixture.run(entriesSelect, name, `s${i}`, 'id 0', '1', ...IN_TIME);
+    const select = (i: number) => fixture.run(entriesSelect, name, `s${i}`, 'id 0', '1', ...IN_TIME);
+    await Promise.all(Array.from({ length: 300 }, (_, i) => select(i)));
     const generation = String(await fixture.meta(name, 'live'));
     // As if the elements were larger: the count of bytes is too high by 4 MiB.
     await fixture.redis.command(
@@ -112,8 +113,8 @@ describe('the feed of entries', () => {
 
   it('is trimmed by sweeps until only young writes are beyond the bound', async () => {
     const name = await fixture.dictionary(storedMany(1));
-    for (let i = 0; i < 2000; i += 1)
-      await fixture.run(entriesSelect, name, `s${i}`, 'id 0', '1', ...IN_TIME);
+    const select = (i: number) => fixture.run(entriesSelect, name, `s${i}`, 'id 0', '1', ...IN_TIME);
+    await Promise.all(Array.from({ length: 2000 }, (_, i) => select(i)));
     expect(await state(name, 'feed')).toBeGreaterThan(4 * LEAST_BYTES);
     while (String((await fixture.run(old(entriesSweep), name))[0]) === 'MORE');
     expect(await state(name, 'feed')).toBeLessThanOrEqual(LEAST_BYTES);
@@ -211,7 +212,7 @@ describe('the feed of entries', () => {
   it('gives at most 1,000 writes in an answer', async () => {
     const name = await fixture.dictionary(storedMany(1));
     const before = await fixture.head(name);
-    for (let i = 0; i < 1010; i += 1) await fixture.store.select(name, 'id 0', 1);
+    await Promise.all(Array.from({ length: 1010 }, () => fixture.store.select(name, 'id 0', 1)));
     const read = await fixture.store.writesAfter(name, before);
     expect(read.kind === 'writes' && read.writes.length).toBe(1000);
     expect(read.kind === 'writes' && read.head.version).toBe(before.version + 1010);

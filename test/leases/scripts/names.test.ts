@@ -113,8 +113,8 @@ describe('the index of names', () => {
   });
 
   it.each([
-    ['lock', 2000],
-    ['semaphore', 2000],
+    ['lock', 1000],
+    ['semaphore', 1000],
   ] as const)(
     'of a %s stays bounded after %i names that were forgotten',
     async (service, count) => {
