@@ -18,7 +18,7 @@ module.exports = {
   moduleNameMapper: {
     '^@holdfast/client$': '<rootDir>/clients/typescript/index.ts',
     // An `import()` in src/cli names the compiled file.
-    '^(\\.\\./\\.\\./(?:server|access)/.+)\\.js$': '$1',
+    '^(\\.\\./(?:\\.\\./(?:server|access)/.+|calls))\\.js$': '$1',
   },
   // The files in dist/ have the same module names as their sources.
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

@@ -4,6 +4,11 @@ import {
   type DescMethod,
   type FileRegistry,
   fromBinary,
+  fromJson,
+  type JsonValue,
+  type Message,
+  toBinary,
+  toJson,
 } from '@bufbuild/protobuf';
 import {
   type FileDescriptorProto,
@@ -23,7 +28,8 @@ import {
   type ServerReflectionResponse,
   ServerReflectionService,
 } from '../../generated/typescript/grpc/reflection/v1/reflection';
-import { CliError, EXIT, timeOfDayMs, UsageError } from './terminal';
+import { Output } from './output';
+import { CliError, EXIT, type Terminal, timeOfDayMs, UsageError } from './terminal';
 
 /** A connection to one server for calls that only the server describes. */
 export interface ServerChannel {
@@ -148,4 +154,53 @@ function reflectionError(error: ServiceError): Error {
     return new CliError(`the server has not described the call within ${ANSWER_MS} ms`, EXIT.unreachable);
   }
   return errorOfCall(error);
+}
+
+/** Sends the request in the JSON form of protobuf, and prints each answer. */
+export async function call(
+  terminal: Terminal,
+  { client, metadata }: ServerChannel,
+  { method, path, registry }: DescribedMethod,
+  json: string,
+  { output: format, deadline }: { readonly output: 'json' | 'jsonl'; readonly deadline?: number },
+): Promise<void> {
+  if (method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming') {
+    throw new UsageError(`${path.slice(1)} takes several requests; this command sends one`);
+  }
+  const output = new Output(terminal, format);
+  const request = requestOf(json, method, registry);
+  const options = deadline === undefined ? {} : { deadline: timeOfDayMs() + deadline };
+  // A unary call is a stream with one answer.
+  const stream = client.makeServerStreamRequest(
+    path,
+    (message: Message) => Buffer.from(toBinary(method.input, message)),
+    (bytes: Buffer) => fromBinary(method.output, bytes),
+    request,
+    metadata,
+    options,
+  );
+  const cancel = () => stream.cancel();
+  terminal.interrupted.addEventListener('abort', cancel);
+  try {
+    for await (const message of stream) {
+      await output.one(toJson(method.output, message as Message, { registry }), () => []);
+    }
+  } catch (error) {
+    terminal.interrupted.throwIfAborted();
+    throw errorOfCall(error as ServiceError);
+  } finally {
+    terminal.interrupted.removeEventListener('abort', cancel);
+  }
+}
+
+function requestOf(
+  json: string,
+  { input }: DescribedMethod['method'],
+  registry: DescribedMethod['registry'],
+): Message {
+  try {
+    return fromJson(input, JSON.parse(json) as JsonValue, { registry });
+  } catch (error) {
+    throw new UsageError(`the request is no ${input.typeName} in JSON: ${(error as Error).message}`);
+  }
 }

@@ -1,14 +1,9 @@
-import { fromJson, fromBinary, toBinary, toJson, type JsonValue, type Message } from '@bufbuild/protobuf';
-import type { ServiceError } from '@grpc/grpc-js';
 import { Option, type Command } from 'commander';
 import { HoldfastError } from '../../../clients/typescript';
-import { errorOfCall } from '../../../clients/typescript/errors';
 import { escapeText } from '../../base/text';
-import { describedMethod, type DescribedMethod, openChannel, type ServerChannel } from '../calls';
-import { CliError, exitCodeOf, type Terminal, timeOfDayMs, timeSpan, UsageError } from '../terminal';
+import { CliError, exitCodeOf, type Terminal, timeSpan } from '../terminal';
 import { connected, type ConnectionFlags, connectionSettings } from '../client';
 import { interruptible, linesOf } from '../files/records';
-import { Output } from '../output';
 
 interface CallFlags extends ConnectionFlags {
   output: 'json' | 'jsonl';
@@ -37,6 +32,8 @@ export function addCall(program: Command, terminal: Terminal): void {
     .action(async (name: string, json: string, flags: CallFlags) => {
       const { address, options } = connectionSettings(flags, terminal.env);
       const text = json === '-' ? await stdinText(terminal) : json;
+      // Only here, because every other command starts sooner without the descriptors.
+      const { call, describedMethod, openChannel } = await import('../calls.js');
       const channel = await openChannel(address, options);
       try {
         await call(terminal, channel, await describedMethod(channel, name), text, flags);
@@ -63,54 +60,6 @@ async function stdinText({ input, interrupted }: Terminal): Promise<string> {
   let text = '';
   for await (const line of linesOf(interruptible(input, interrupted), 'stdin')) text += `${line.text}\n`;
   return text;
-}
-
-async function call(
-  terminal: Terminal,
-  { client, metadata }: ServerChannel,
-  { method, path, registry }: DescribedMethod,
-  json: string,
-  { output: format, deadline }: CallFlags,
-): Promise<void> {
-  if (method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming') {
-    throw new UsageError(`${path.slice(1)} takes several requests; this command sends one`);
-  }
-  const output = new Output(terminal, format);
-  const request = requestOf(json, method, registry);
-  const options = deadline === undefined ? {} : { deadline: timeOfDayMs() + deadline };
-  // A unary call is a stream with one answer.
-  const stream = client.makeServerStreamRequest(
-    path,
-    (message: Message) => Buffer.from(toBinary(method.input, message)),
-    (bytes: Buffer) => fromBinary(method.output, bytes),
-    request,
-    metadata,
-    options,
-  );
-  const cancel = () => stream.cancel();
-  terminal.interrupted.addEventListener('abort', cancel);
-  try {
-    for await (const message of stream) {
-      await output.one(toJson(method.output, message as Message, { registry }), () => []);
-    }
-  } catch (error) {
-    terminal.interrupted.throwIfAborted();
-    throw errorOfCall(error as ServiceError);
-  } finally {
-    terminal.interrupted.removeEventListener('abort', cancel);
-  }
-}
-
-function requestOf(
-  json: string,
-  { input }: DescribedMethod['method'],
-  registry: DescribedMethod['registry'],
-): Message {
-  try {
-    return fromJson(input, JSON.parse(json) as JsonValue, { registry });
-  } catch (error) {
-    throw new UsageError(`the request is no ${input.typeName} in JSON: ${(error as Error).message}`);
-  }
 }
 
 /** The facts by which programs decide. The text of the error comes after them, as the last line. */
