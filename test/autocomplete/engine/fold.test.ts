@@ -139,8 +139,14 @@ describe('fold', () => {
         expect(fold(once, accents)).toBe(once);
       }),
     );
-    // Each character is tested alone, and next to characters that compose with the character or change places.
+    // Each character is tested alone, and next to characters that compose with the character or change places. Of the
+    // 98,000 Han characters that stay as they are in every form, every seventeenth.
+    const isOneOfMany = (character: string): boolean =>
+      /\p{Script=Han}/u.test(character) &&
+      character.normalize('NFKD') === character &&
+      character.codePointAt(0)! % 17 !== 0;
     for (const character of everyCharacter) {
+      if (isOneOfMany(character)) continue;
       for (const text of [character, `\u03b1${character}\u0301`, `${character}\u0345\u0308\u0323`]) {
         const once = fold(text, accents);
         if (fold(once, accents) !== once) throw new Error(`not stable: ${[...text].map(hex).join(' ')}`);

@@ -219,7 +219,7 @@ describe('the build of a layer', () => {
   });
 
   test('divides its work into slices, and stops when a slice throws', () => {
-    const entries = numbered(20_000, (n) => `a name with the number ${n}`);
+    const entries = numbered(10_000, (n) => `a name with the number ${n}`);
     let slices = 0;
     const build = (stopAt: number) =>
       buildLayer(collect(entries), {

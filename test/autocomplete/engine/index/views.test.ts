@@ -228,11 +228,11 @@ describe('large layers', () => {
     );
   }
 
-  describe('a layer of 6,000 random entries', () => {
+  describe('a layer of 3,000 random entries', () => {
     const random = seeded(7);
     const word = (letters: string) =>
       Array.from({ length: between(random, 1, 6) }, () => oneOf(random, [...letters])).join('');
-    const entries: TestEntry[] = Array.from({ length: 6000 }, (_, number) => ({
+    const entries: TestEntry[] = Array.from({ length: 3000 }, (_, number) => ({
       id: `${number}`,
       text: `${word('abcde')} ${word('abcdefg')}${number % 200 === 0 ? ' z' : ''}`,
       aliases: number % 3 === 0 ? [word('abcé')] : [],
