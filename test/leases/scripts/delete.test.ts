@@ -181,15 +181,15 @@ describe('lease-delete', () => {
       expect(brokenInvariants(await fixture.stored(semaphore))).toEqual([]);
     });
 
-    it('ends 1,000 leases and 1,000 waits in batches of 64', async () => {
-      const { semaphore, held, waiting } = await crowd(1000, 1000);
+    it('ends 400 leases and 400 waits in batches of 64', async () => {
+      const { semaphore, held, waiting } = await crowd(400, 400);
       const server = await fixture.server('s1');
       const before = server.mores;
       is('removed', await fixture.remove(semaphore, { force: true }));
       expect(server.mores).toBe(before + 1);
       server.answers.splice(0);
       await server.store.touch(semaphore, []);
-      const steps = Math.ceil(2000 / BATCH) - 1;
+      const steps = Math.ceil(800 / BATCH) - 1;
       expect(server.answers.map(({ word }) => word)).toEqual([
         ...Array.from({ length: steps - 1 }, () => 'AGAIN'),
         'DONE',
@@ -238,11 +238,11 @@ describe('lease-delete', () => {
       ['another deletion', (waiter) => fixture.remove(waiter.resource), 'removed'],
     ];
     it.each(between)('finishes all its steps first if %s arrives between two steps', async (_, act, kind) => {
-      const { semaphore, held, waiting } = await crowd(200, 200);
+      const { semaphore, held, waiting } = await crowd(140, 140);
       expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
-      expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(200 - BATCH);
+      expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(140 - BATCH);
       const newcomer = await fixture.request('s3', semaphore, { permits: 7, initialLimit: 7 });
-      expect((await act(waiting[199] as Requester, newcomer)).kind).toBe(kind);
+      expect((await act(waiting[139] as Requester, newcomer)).kind).toBe(kind);
       expect((await fixture.stored(semaphore)).sets.queue).toEqual([]);
       for (const waiter of waiting) expect(await waiter.claim()).toEqual(UNKNOWN);
       for (const holder of held) expect(await holder.renew(holder.secret)).toEqual(REVOKED);
@@ -256,7 +256,7 @@ describe('lease-delete', () => {
     });
 
     it('keeps a new semaphore of the same name that is created between two steps', async () => {
-      const { semaphore } = await crowd(200, 200);
+      const { semaphore } = await crowd(140, 140);
       is('removed', await fixture.remove(semaphore, { force: true }));
       const newcomer = await fixture.request('s3', semaphore, { permits: 7, initialLimit: 7 });
       is('granted', await newcomer.try());
@@ -267,7 +267,7 @@ describe('lease-delete', () => {
 
     it('answers `revoked` to a holder that renews or releases between two steps', async () => {
       for (const act of ['renew', 'release'] as const) {
-        const { semaphore, held } = await crowd(200, 0);
+        const { semaphore, held } = await crowd(140, 0);
         // Leases of one end are ended in the order of their ids, so the batch of a holder is known only here.
         const lastId = (await fixture.idsIn(semaphore, 'ends')).at(-1);
         const last = held.find(({ requestId }) => requestId === lastId) as Requester;
