@@ -24,6 +24,7 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   // Compiles each module once for all test files of a worker.
   runtime: '<rootDir>/test/support/jest-runtime.cjs',
+  testSequencer: '<rootDir>/test/support/longest-first.cjs',
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.cjs'],
   // Long enough for a machine with busy cores. On an idle machine most tests take less than a second.

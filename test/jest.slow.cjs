@@ -20,9 +20,8 @@ module.exports = {
   testMatch: ['<rootDir>/test/**/*.slow.test.ts', ...withProperties],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 240_000,
-  // A test file starts up to seven Redis processes, so more than two files at once would need more than two cores.
-  // With one worker, Jest runs the tests in its own process and does not exit while a failed test leaves a timer.
-  maxWorkers: 2,
+  // Many tests wait for a part of their time.
+  maxWorkers: 3,
   // Jest's default, because many concurrent tests start a Redis of their own.
   maxConcurrency: 5,
 };

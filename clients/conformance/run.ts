@@ -17,7 +17,7 @@ const HELP = `npm run test:clients -- [options]
   --language NAME   one language; may be repeated (default: all)
   --case TEXT       only cases with this text in their path; may be repeated
   --set SET         scripted, faults or all (default)
-  --jobs N          cases at once (default: 6 for each core, at most 24; 4 mutants)
+  --jobs N          cases at once (default: 6 for each core, at most 24)
   --times N         runs of each case (default: 1)
   --transcript      also prints what was said in cases that pass
   --list            prints the cases
@@ -27,8 +27,6 @@ const HELP = `npm run test:clients -- [options]
 `;
 /** Enough of a transcript for most failures. --transcript prints all. */
 const SHOWN_LINES = 120;
-/** A mutant is also compiled. */
-const MUTANT_JOBS = 4;
 
 interface Options {
   readonly languages: readonly string[];
@@ -61,14 +59,13 @@ function options(): Options | undefined {
   if (values.help) return undefined;
   const sets: CaseSet[] = values.set === 'all' ? ['scripted', 'faults'] : [values.set as CaseSet];
   const wanted = values.case ?? [''];
-  const isMutantRun = values.mutant !== undefined || values.mutants;
   const isWhole = values.case === undefined && values.language === undefined && values.set === 'all';
   if (values['write-table'] && !isWhole)
     throw new Error('--write-table needs a run of all cases in all languages');
   return {
     languages: values.language ?? declaredLanguages(),
     cases: sets.flatMap(casesOf).filter(({ id }) => wanted.some((text) => id.includes(text))),
-    jobs: Number(values.jobs ?? (isMutantRun ? MUTANT_JOBS : defaultJobs())),
+    jobs: Number(values.jobs ?? defaultJobs()),
     times: Number(values.times),
     transcript: values.transcript,
     list: values.list,
