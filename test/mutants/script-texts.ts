@@ -17,12 +17,22 @@ const sourceName = (path: string): string => relative(FOLDER, path).split(sep).j
 /** The scripts by the names of their constants. */
 export type Scripts = ReadonlyMap<string, Pick<Script, 'text' | 'sha'>>;
 
+/** Modules that are loaded from now on get a copy of the module's exports, which can be changed. Returns the copy. */
+function changeable<Exports extends object>(path: string, exports: Exports): Exports {
+  const copy = { ...exports };
+  const loaded = require.cache[require.resolve(path)];
+  if (loaded === undefined) throw new Error(`${path} is not loaded`);
+  loaded.exports = copy;
+  return copy;
+}
+
 /** Replaces the texts of the scripts in this process. Create this object before a test file is loaded. */
 export class ScriptTexts {
   /** The sources by their paths below src, as they were at the start. */
   readonly sources: ReadonlyMap<string, string>;
   private readonly unbroken: Scripts;
   private present: Scripts;
+  private readonly generated = changeable('../../generated/redis/scripts', generated);
 
   private constructor(private readonly embedding: Embedding) {
     const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' });
@@ -51,7 +61,7 @@ export class ScriptTexts {
         },
       };
     };
-    Object.assign(operation, { script });
+    Object.assign(changeable('../../src/redis/commands', operation), { script });
   }
 
   static async open(): Promise<ScriptTexts> {
@@ -76,6 +86,6 @@ export class ScriptTexts {
   /** From now on, the server runs these scripts. By default its own. */
   use(scripts: Scripts = this.unbroken): void {
     this.present = scripts;
-    for (const [name, { text }] of scripts) Object.assign(generated, { [name]: text });
+    for (const [name, { text }] of scripts) Object.assign(this.generated, { [name]: text });
   }
 }

@@ -39,8 +39,8 @@ export const engineMutants = {
       },
       {
         file: 'src/leases/lease-id.js',
-        find: 'end: granted,',
-        replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs },',
+        find: 'end: granted\n',
+        replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs }\n',
       },
     ],
     faults: ['server-stopped', 'store-link-slow'],

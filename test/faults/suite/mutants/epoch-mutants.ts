@@ -6,7 +6,7 @@ const SET_PAUSE = 'since, ends_at, shift = now, now + longest * 1000, math.max(s
 
 const tellWhatIsInDoubt: Patch = {
   file: 'src/redis/epochs/epochs.js',
-  find: "if (reply.word === 'GRANTED' || reply.news.some(commands_1.isGrant)) {",
+  find: "if (reply.word === 'GRANTED' || reply.news.some(_commands.isGrant)) {",
   replace: 'if (false) {',
 };
 

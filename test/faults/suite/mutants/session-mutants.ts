@@ -2,6 +2,13 @@ import type { Mutant } from './mutants';
 import { luaPatch } from './patch';
 
 const OUTBOX = 'src/leases/service/session-outbox.js';
+/** As the build writes it. */
+const RELEASED = `this.send({
+                    commandId,
+                    kind: 'released',
+                    released,
+                    lossCause
+                });`;
 
 /** Mistakes of a server, or of a client, in sessions. */
 export const sessionMutants = {
@@ -36,9 +43,9 @@ export const sessionMutants = {
     patches: [
       {
         file: OUTBOX,
-        find: 'return takeFirst(this.events, MOST_EVENTS).map(([number, event]) => {',
+        find: 'return takeFirst(this.events, MOST_EVENTS).map(([number, event])=>{',
         replace:
-          'const taken = takeFirst(this.events, 2);\n        this.events.clear();\n        return taken.map(([number, event]) => {',
+          'const taken = takeFirst(this.events, 2);\n        this.events.clear();\n        return taken.map(([number, event])=>{',
       },
     ],
     faults: [],
@@ -74,9 +81,8 @@ export const sessionMutants = {
     patches: [
       {
         file: 'src/leases/sessions/session.js',
-        find: "this.send({ commandId, kind: 'released', released, lossCause });",
-        replace:
-          "this.send({ commandId, kind: 'released', released, lossCause });\n                this.send({ commandId, kind: 'released', released, lossCause });",
+        find: RELEASED,
+        replace: `${RELEASED}\n${RELEASED}`,
       },
     ],
     faults: [],
