@@ -115,7 +115,7 @@ describe('the command', () => {
       '--',
       'sh',
       '-c',
-      'echo ready; sleep 60',
+      'echo ready; exec sleep 60',
     ]);
     await held.prints('ready');
     const { lock } = await hf.call(locks.getLock, { name });
@@ -182,7 +182,7 @@ describe('signals', () => {
   });
 
   test('give 128 + n if they end the command', async () => {
-    const cli = start(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; sleep 60']);
+    const cli = start(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
     await cli.prints('ready');
     cli.signal('SIGINT');
     expect(await cli.ended()).toEqual({ code: 130 });
@@ -308,7 +308,7 @@ describe('the lease', () => {
   });
 
   test('is given up after SIGTERM to the watchdog, and the message says so', async () => {
-    const cli = start(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; sleep 60']);
+    const cli = start(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
     await cli.prints('ready');
     process.kill(watchdogOf(process.pid)?.pid ?? NaN, 'SIGTERM');
     expect(await cli.ended()).toEqual({ code: 76 });
@@ -319,7 +319,7 @@ describe('the lease', () => {
 
   test('of a semaphore has its limit and permits', async () => {
     const run = ['semaphore', 'run', name, '--limit', '3', '--permits', '2', '--ttl', '10s'];
-    const cli = start([...run, '--', 'sh', '-c', 'echo ready; sleep 60']);
+    const cli = start([...run, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
     await cli.prints('ready');
     const other = start([...run, '--wait', '0s', '--', 'true']);
     expect(await other.ended()).toEqual({ code: 75 });
@@ -339,7 +339,7 @@ describe('the lease', () => {
   });
 
   test('of an election shows the value of the leader', async () => {
-    const cli = start(['elect', name, '--value', 'host:8080', '--', 'sh', '-c', 'echo ready; sleep 60']);
+    const cli = start(['elect', name, '--value', 'host:8080', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
     await cli.prints('ready');
     expect((await hf.election(name).leader())?.value).toBe('host:8080');
     cli.signal('SIGTERM');
@@ -348,7 +348,7 @@ describe('the lease', () => {
   });
 
   test('shared is held together', async () => {
-    const script = ['sh', '-c', 'echo ready; sleep 60'];
+    const script = ['sh', '-c', 'echo ready; exec sleep 60'];
     const both = [1, 2].map(() => start(['lock', 'run', name, '--shared', '--', ...script]));
     await Promise.all(both.map((cli) => cli.prints('ready')));
     both.forEach((cli) => cli.signal('SIGTERM'));

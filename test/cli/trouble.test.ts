@@ -144,7 +144,7 @@ describe('trouble with servers', () => {
         '--',
         'sh',
         '-c',
-        'echo ready; sleep 60',
+        'echo ready; exec sleep 60',
       ];
       const cli = new CommandRun(words, { HOLDFAST_ADDRESS: proxy.address });
       try {
@@ -182,7 +182,17 @@ describe('trouble with servers', () => {
 
   // A run says so once, and once that the store is reached again.
   test('a run, status --all, and a run that does not wait name the store that a server does not reach', async () => {
-    const holder = start(['lock', 'run', name, '--ttl', '60s', '--', 'sh', '-c', 'echo ready; sleep 60']);
+    const holder = start([
+      'lock',
+      'run',
+      name,
+      '--ttl',
+      '60s',
+      '--',
+      'sh',
+      '-c',
+      'echo ready; exec sleep 60',
+    ]);
     await holder.prints('ready');
     const run = (...words: string[]) => runProgram(['status', '--all', ...words, '-a', server.address]);
     await redis.stop();
