@@ -107,7 +107,7 @@ export default tseslint.config(
         'error',
         {
           selector: 'Property[key.name="unit"] > Literal[value="binary"]',
-          message: 'Use anyCharacter of support/timed-property.ts, which costs no second of a core.',
+          message: 'Use anyCharacter of support/timed-property.ts. This unit costs a second of a core.',
         },
       ],
     },

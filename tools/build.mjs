@@ -18,7 +18,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { takePidLock } from '../src/dev/pid-lock.cjs';
@@ -132,8 +131,9 @@ function runNode(root, script, args = []) {
   });
 }
 
-/** Each file by itself, without its types. */
+/** Compiles each file by itself, without its types. */
 async function compile(root, files) {
+  // prepare.mjs loads this file before the packages are installed.
   const { transformFile } = await import('@swc/core');
   const compiled = await Promise.allSettled(
     files.map(async (path) => {
@@ -141,10 +141,11 @@ async function compile(root, files) {
       const sourceFileName = relative(dirname(output), join(root, path));
       const { code, map } = await transformFile(join(root, path), { ...SWC, sourceFileName });
       mkdirSync(dirname(output), { recursive: true });
-      await writeFile(output, `${code}//# sourceMappingURL=${basename(output)}.map\n`);
-      await writeFile(`${output}.map`, map);
+      writeFileSync(output, `${code}//# sourceMappingURL=${basename(output)}.map\n`);
+      writeFileSync(`${output}.map`, map);
     }),
   );
+  // The text after this line is about swc itself.
   const problems = compiled.flatMap(({ reason }) =>
     (reason ? reason.message.split('\n\nCaused by:') : []).slice(0, 1),
   );

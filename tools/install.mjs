@@ -15,10 +15,14 @@ function readIfThere(file) {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** The note for this lock file and this kind of machine. The kind matters, because some packages contain binaries. */
+/**
+ * The note for this lock file and this kind of machine. The kind matters, because some packages contain binaries, which also
+ * depend on the C library: Alpine has musl.
+ */
 function noteFor(lockText) {
   const digest = createHash('sha256').update(lockText).digest('hex');
-  return `${digest} ${process.platform}-${process.arch}\n`;
+  const libc = process.report.getReport().header.glibcVersionRuntime ? '' : '-other-libc';
+  return `${digest} ${process.platform}-${process.arch}${libc}\n`;
 }
 
 /** The first package of the lock file that npm's hidden lock file lacks or lists differently. */

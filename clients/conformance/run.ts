@@ -17,7 +17,7 @@ const HELP = `npm run test:clients -- [options]
   --language NAME   one language; may be repeated (default: all)
   --case TEXT       only cases with this text in their path; may be repeated
   --set SET         scripted, faults or all (default)
-  --jobs N          cases at once (default: 6 for each core, at most 24)
+  --jobs N          cases or mutants at once (default: 6 for each core, at most 24)
   --times N         runs of each case (default: 1)
   --transcript      also prints what was said in cases that pass
   --list            prints the cases
@@ -151,7 +151,7 @@ async function main(): Promise<number> {
   if (chosen.writeTable) writeWhole(attempts);
   // .ci/run adds the results of all suites, and shows their failures at its end.
   const { TEST_RUN_SUMMARY: file } = process.env;
-  if (file) writeFileSync(file, `${total(attempts)}\n${failed}\n`);
+  if (file) writeFileSync(file, [total(attempts), ...(failed === '' ? [] : [failed]), ''].join('\n'));
   return attempts.some(isFailure) ? 1 : 0;
 }
 

@@ -19,6 +19,7 @@ import { scratchFolder } from '../support/scratch-folder';
 import { type Mutation, MUTATIONS, type Plan } from '../support/simulator/loop';
 import { plansWithFaults, plansWithoutFaults, SCENARIOS } from '../support/simulator/scenarios';
 import { simulate } from '../support/simulator/world';
+import { IS_LONG } from '../support/timed-property';
 
 describe('the record of histories', () => {
   let folder: string;
@@ -105,7 +106,7 @@ describe('the record of histories', () => {
 
 /** The plans are the same in every run, unless HOLDFAST_TEST_SEED or HOLDFAST_TEST_RUNS is set. */
 const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20_251);
-const RUNS = Number(process.env['HOLDFAST_TEST_RUNS'] ?? 100);
+const RUNS = Number(process.env['HOLDFAST_TEST_RUNS'] ?? (IS_LONG ? 400 : 100));
 const ALLOWANCES = { latencyUs: 50_000, keepAliveUs: 3_000_000 };
 
 /** Checks the history of each plan, without mutations, and counts the events by kind. */

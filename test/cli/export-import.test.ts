@@ -216,7 +216,7 @@ describe('data process', () => {
   /** In this process. */
   const holdfast = (args: readonly string[], input = '') => runProgram(args, { env, input });
 
-  // Some times the bytes of a pipe.
+  // Several times what a pipe holds.
   const WORDS = Array.from({ length: 5000 }, (_, i) => `word ${i} ${'x'.repeat(60)}\n`).join('');
 
   test('an import from a pipe shows no bar, and an export ends with 141 and no message when its reader leaves', async () => {

@@ -308,10 +308,10 @@ describe('the lease', () => {
   });
 
   test('is given up after SIGTERM to the watchdog, and the message says so', async () => {
-    const cli = start(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
+    const cli = startProcess(['lock', 'run', name, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
     await cli.prints('ready');
-    process.kill(watchdogOf(process.pid)?.pid ?? NaN, 'SIGTERM');
-    expect(await cli.ended()).toEqual({ code: 76 });
+    process.kill(watchdogOf(cli.pid)?.pid ?? NaN, 'SIGTERM');
+    expect(await cli.ended()).toEqual({ code: 76, signal: null });
     expect(cli.stderr).toBe(
       'holdfast: the watchdog got SIGTERM; the command was ended before the deadline\n',
     );
@@ -319,11 +319,12 @@ describe('the lease', () => {
 
   test('of a semaphore has its limit and permits', async () => {
     const run = ['semaphore', 'run', name, '--limit', '3', '--permits', '2', '--ttl', '10s'];
-    const cli = start([...run, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
+    const cli = startProcess([...run, '--', 'sh', '-c', 'echo ready; exec sleep 60']);
     await cli.prints('ready');
     const other = start([...run, '--wait', '0s', '--', 'true']);
     expect(await other.ended()).toEqual({ code: 75 });
     expect(other.stderr).toMatch(/^semaphore "name-\d+" was not granted: held by .+@.+:\d+\n$/);
+    expect(other.stderr).toContain(`:${cli.pid}\n`);
     cli.signal('SIGTERM');
     await cli.ended();
   });

@@ -67,6 +67,17 @@ async function built(words: readonly string[], onlyEnv: Readonly<Record<string, 
   return { code, out: cli.stdout, err: cli.stderr };
 }
 
+describe('the built program', () => {
+  it('loads what `call` and `check-policy` need', async () => {
+    const called = await built(['call', '-a', server.listen, 'grpc.health.v1.Health/Check', '{}']);
+    expect(called).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(called.out)).toEqual({ status: 'SERVING' });
+    const file = join(scratchFolder(), 'policy');
+    writeFileSync(file, 'rules: []\n');
+    expect(await built(['check-policy', file])).toMatchObject({ code: 0 });
+  });
+});
+
 const holdfast = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   runProgram(words, { env });
 

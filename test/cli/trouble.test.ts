@@ -130,7 +130,7 @@ describe('trouble with servers', () => {
   test.concurrent(
     'a run names its silent server as the cause of the loss, and ends without waiting for its answer',
     async () => {
-      // Not in `open`, because the hooks of other tests end those commands.
+      // Not in `open`, because no `afterEach` runs for concurrent tests.
       const proxy = await TcpProxy.open({
         targetPort: Number(server.address.split(':')[1]),
         protocol: 'tcp',

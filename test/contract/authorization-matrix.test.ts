@@ -52,7 +52,10 @@ const CALLERS = [
 ];
 const NAMES = ['team-a/x', 'team-a/', 'team-ab/x', 'team-a', 'team-b/x', '*', 'TEAM-A/x', 'team-á/x'];
 const [OWN_NAME, FOREIGN_NAME] = ['team-a/x', 'team-b/x'];
-/** A name is compared in one way for all verbs and all forms, so only these callers use the other names, with one form. */
+/**
+ * A name is compared in one way for all verbs and all forms, so only these callers use the other names, and only the foreign
+ * one with each form.
+ */
 const CALLERS_OF_OTHER_NAMES = ['all', 'other-team', 'root'];
 /** After its proof a caller is its identity, so only these callers come by each other way, with one form of each call. */
 const CALLERS_BY_OTHER_WAYS = ['all', 'other-team', 'dns-alone'];

@@ -163,18 +163,21 @@ describe('the server process', () => {
   /** The last renewal of a drain waits 20 s for a Redis that does not answer. */
   const slowRenewal = { HOLDFAST_COMMAND_TIMEOUT: '20s' };
 
-  test('drains a Unix socket and exits with code 0 on SIGTERM', async () => {
-    const socket = join(scratchFolder(), 'h.sock');
-    const server = await start({}, `unix:${socket}`);
-    const ended = await hold(server, 'first');
-    server.signal('SIGTERM');
-    const exit = await eventually('the exit', () => server.exit);
-    expect(exit).toEqual({ code: 0, signal: null });
-    expect(existsSync(socket)).toBe(false);
-    expect(ended()).toBe(true);
-    expect(server.logs.slice(-2)).toMatchObject([{ msg: 'draining', signal: 'SIGTERM' }, { msg: 'stopped' }]);
-    server.assertNoUnhandled();
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'drains a Unix socket and exits with code 0 on %s',
+    async (signal) => {
+      const socket = join(scratchFolder(), 'h.sock');
+      const server = await start({}, `unix:${socket}`);
+      const ended = await hold(server, `first ${signal}`);
+      server.signal(signal);
+      const exit = await eventually('the exit', () => server.exit);
+      expect(exit).toEqual({ code: 0, signal: null });
+      expect(existsSync(socket)).toBe(false);
+      expect(ended()).toBe(true);
+      expect(server.logs.slice(-2)).toMatchObject([{ msg: 'draining', signal }, { msg: 'stopped' }]);
+      server.assertNoUnhandled();
+    },
+  );
 
   test('exits immediately with code 143 on a second SIGTERM', async () => {
     const server = await start(slowRenewal);

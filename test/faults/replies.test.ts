@@ -182,7 +182,20 @@ describe('the loss of a connection with its command or reply', () => {
   );
 });
 
+/** The test before may have cut the server off, or failed before it was reachable again. */
+async function untilReachable(): Promise<void> {
+  fleet.member(1).redisProxy.passEverything();
+  const client = new LockClient(fleet.member(1).address);
+  try {
+    await eventually('the server to reach Redis', () => client.get('any'));
+  } finally {
+    client.close();
+  }
+}
+
 describe('outcome unknown', () => {
+  beforeEach(untilReachable);
+
   const TTL_MS = 3000;
   const OUTCOME_UNKNOWN = { code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' };
 
@@ -196,16 +209,6 @@ describe('outcome unknown', () => {
       end();
     };
   }
-
-  // The test before may have cut the server off.
-  beforeEach(async () => {
-    const client = new LockClient(fleet.member(1).address);
-    try {
-      await eventually('the server to reach Redis', () => client.get('any'));
-    } finally {
-      client.close();
-    }
-  });
 
   async function endingOf(call: Promise<unknown>): Promise<unknown> {
     const error = await call.then(
@@ -275,6 +278,8 @@ describe('outcome unknown', () => {
 });
 
 describe('limit unknown', () => {
+  beforeEach(untilReachable);
+
   test('a limit change without a reply ends with OUTCOME_UNKNOWN, and its repeat at another server answers OK', () =>
     runScenario({ fleet, title: 'unknown limit' }, async (scenario) => {
       const name = await scenario.semaphore('permits', 3);

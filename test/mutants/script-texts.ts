@@ -19,7 +19,8 @@ export type Scripts = ReadonlyMap<string, Pick<Script, 'text' | 'sha'>>;
 
 /** Modules that are loaded from now on get a copy of the module's exports, which can be changed. Returns the copy. */
 function changeable<Exports extends object>(path: string, exports: Exports): Exports {
-  const copy = { ...exports };
+  // Without the mark, `import * as` would copy it once more.
+  const copy = Object.defineProperty({ ...exports }, '__esModule', { value: true });
   const loaded = require.cache[require.resolve(path)];
   if (loaded === undefined) throw new Error(`${path} is not loaded`);
   loaded.exports = copy;
@@ -32,7 +33,7 @@ export class ScriptTexts {
   readonly sources: ReadonlyMap<string, string>;
   private readonly unbroken: Scripts;
   private present: Scripts;
-  private readonly generated = changeable('../../generated/redis/scripts', generated);
+  private readonly texts = changeable('../../generated/redis/scripts', generated);
 
   private constructor(private readonly embedding: Embedding) {
     const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' });
@@ -86,6 +87,6 @@ export class ScriptTexts {
   /** From now on, the server runs these scripts. By default its own. */
   use(scripts: Scripts = this.unbroken): void {
     this.present = scripts;
-    for (const [name, { text }] of scripts) Object.assign(this.generated, { [name]: text });
+    for (const [name, { text }] of scripts) Object.assign(this.texts, { [name]: text });
   }
 }

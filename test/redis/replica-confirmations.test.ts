@@ -284,7 +284,7 @@ describe('an acknowledged setting', () => {
   beforeAll(async () => {
     pair = await MasterAndReplica.start();
   });
-  afterEach(() => pair.thawLink());
+  afterEach(() => pair?.thawLink());
   afterAll(() => pair?.close());
 
   describe.each(SETTINGS)(

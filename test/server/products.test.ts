@@ -63,7 +63,7 @@ test('a product that cannot open ends the start, and the products before it are 
   await server.drain();
 });
 
-test('a failed start ends the background work of autocomplete', async () => {
+test('a failed start stops the sweeper of autocomplete', async () => {
   const stop = jest.spyOn(DictionarySweeper.prototype, 'stop');
   try {
     const server = serverOf([autocomplete, broken]);

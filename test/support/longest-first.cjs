@@ -1,9 +1,12 @@
 'use strict';
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
 const Sequencer = require('@jest/test-sequencer').default;
 
 /**
- * In a fresh clone Jest knows no times, and starts the largest files first. But long tests often have small files, and a
- * long file that starts last keeps one core waiting. These take a minute or more, or 15 s in `npm test`, longest first.
+ * In a fresh clone Jest knows no times, and would start the largest files first. But long tests often have small files, and
+ * a long file that starts last keeps one core waiting. So these always start first. They take a minute or more, or 15 s in
+ * `npm test`; the longest is the first.
  */
 const LONGEST = [
   'clients/typescript/package.slow',
@@ -34,6 +37,11 @@ const LONGEST = [
   'cli/export-import',
   'faults/redis',
 ];
+
+for (const name of LONGEST) {
+  if (!existsSync(join(__dirname, '..', `${name}.test.ts`)))
+    throw new Error(`longest-first.cjs names no file: ${name}`);
+}
 
 class LongestFirst extends Sequencer {
   sort(tests) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** `npm run test:slow` sets this variable (jest.slow.cjs), and checks each property for longer. */
-const IS_LONG = process.env.TEST_LONG_PROPERTIES !== undefined;
+export const IS_LONG = process.env.TEST_LONG_PROPERTIES !== undefined;
 
 /** How long a property of weight 1 is checked with random inputs. */
 const BUDGET_MS = IS_LONG ? 3000 : 100;

@@ -105,7 +105,7 @@ describe('with little memory', () => {
     return store.commands.filter((command) => command === 'startLoad').length;
   }
 
-  /** Overwrites `count` entries in small writes. Queries apply the writes one by one. Texts of 4 letters keep the size. */
+  /** Overwrites `count` entries, 1,000 at a time. Queries apply the writes one by one. Texts of 4 letters keep the size. */
   async function overwrite(store: ModelEntryStore, count: number, text: string): Promise<void> {
     for (let from = 0; from < count; from += 1000) {
       store.put(...entriesOf(from, 1000, text));
