@@ -48,7 +48,9 @@ describe('the mutants of the TypeScript client', () => {
     'each make a case of the conformance kit fail',
     async () => {
       const main = join(ROOT, 'dist', 'clients', 'conformance', 'run.js');
-      const run = new ChildProgram({ label: 'the run of the mutants', args: [main, '--mutants'] });
+      // Half of the default on two cores: other test files run at the same time, and the cases have time limits.
+      const args = [main, '--mutants', '--jobs', '6'];
+      const run = new ChildProgram({ label: 'the run of the mutants', args });
       try {
         await run.start();
         const { code } = await run.ended(TIMEOUT_MS);
