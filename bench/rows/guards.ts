@@ -1,4 +1,4 @@
-import { makeVariant, type Patch } from '../../test/support/build-variant';
+import { makeVariant, type Patch, patched } from '../../test/support/build-variant';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { UnarySide } from '../support/unary-side';
 import type { Row, RowContext } from './row';
@@ -10,27 +10,29 @@ const CALLS = [
   ['release', 'ReleaseLock'],
 ] as const;
 
-/** The changes of the build that remove the epoch check and the lateness check from scripts and server. */
+const EPOCHS = 'src/redis/epochs/epochs.ts';
+
+/** The changes of the sources that remove the epoch check and the lateness check from scripts and server. */
 export const WITHOUT: readonly Patch[] = [
   {
-    file: 'generated/redis/scripts.js',
+    file: 'generated/redis/scripts.ts',
     find: 'local function epoch_check()\\n',
     replace: 'local function epoch_check()\\nif true then return nil end\\n',
   },
   {
-    file: 'src/redis/epochs/epochs.js',
-    find: 'epochArguments(deadline, keys) {\n',
-    replace: 'epochArguments(deadline, keys) {\n        return NOTHING;\n',
+    file: EPOCHS,
+    find: 'readonly (string | number)[] | undefined {\n    if (this.run.id',
+    replace: 'readonly (string | number)[] | undefined {\n    return NOTHING;\n    if (this.run.id',
   },
   {
-    file: 'src/redis/epochs/epochs.js',
-    find: 'epochCheck(reply, keys) {\n',
-    replace: 'epochCheck(reply, keys) {\n        return undefined;\n',
+    file: EPOCHS,
+    find: "if (reply.word === 'GRANTED' ||",
+    replace: "return undefined;\n    if (reply.word === 'GRANTED' ||",
   },
   {
-    file: 'src/redis/epochs/epochs.js',
-    find: 'class Epochs {',
-    replace: 'const NOTHING = [];\nclass Epochs {',
+    file: EPOCHS,
+    find: 'export class Epochs ',
+    replace: 'const NOTHING = [];\nexport class Epochs ',
   },
 ];
 
@@ -58,7 +60,7 @@ async function round(
 }
 
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
-  const variant = await makeVariant(WITHOUT);
+  const variant = await makeVariant(patched(WITHOUT));
   const opened: UnarySide[] = [];
   try {
     const [guarded, bare] = [await UnarySide.open(), await UnarySide.open({ dist: variant.folder })];

@@ -1,17 +1,22 @@
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { transformSync, type Options } from '@swc/core';
 import { makeScratchFolder } from './scratch-folder';
 import { ROOT } from './root';
 
-/** One exact replacement in a built file. */
+const SWC = createRequire(__filename)(join(ROOT, 'tools/swc-options.cjs')) as Options;
+
+/** One exact replacement in a source. */
 export interface Patch {
-  /** The path below dist/. */
+  /** The path from the root. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-/** A copy of the build with some replacements, for a mutant or a benchmark's reference. */
+/** A copy of the build with some changed sources, for a mutant or a benchmark's reference. */
 export interface Variant {
   /** The copy's dist/. */
   readonly folder: string;
@@ -21,15 +26,18 @@ export interface Variant {
 /** Folders below dist/. */
 export interface VariantParts {
   readonly copied: readonly string[];
-  /** Folders without a replacement, which the copied code reads. */
+  /** Folders without a change, which the copied code reads. */
   readonly linked: readonly string[];
 }
 
 const ALL: VariantParts = { copied: ['.'], linked: [] };
 
-/** Makes the copy in a temporary folder, with all other files that the programs need. */
+/**
+ * Makes the copy in a temporary folder, with all other files that the programs need. The changed sources are TypeScript, by
+ * their paths from the root.
+ */
 export async function makeVariant(
-  patches: readonly Patch[],
+  changed: ReadonlyMap<string, string>,
   { copied, linked }: VariantParts = ALL,
 ): Promise<Variant> {
   const home = makeScratchFolder('variant');
@@ -45,9 +53,8 @@ export async function makeVariant(
     }
     for (const name of ['package.json', 'package-lock.json']) await cp(join(ROOT, name), join(home, name));
     await symlink(join(ROOT, 'node_modules'), join(home, 'node_modules'));
-    for (const patch of patches) {
-      const path = join(folder, patch.file);
-      await writeFile(path, applyPatch(await readFile(path, 'utf8'), patch));
+    for (const [path, source] of changed) {
+      await writeFile(join(folder, path.replace(/\.ts$/, '.js')), compile(path, source));
     }
   } catch (error) {
     await remove();
@@ -56,9 +63,29 @@ export async function makeVariant(
   return { folder, remove };
 }
 
-/** Replaces every occurrence of the text. Throws if the text is missing, because then the patch is out of date. */
-export function applyPatch(text: string, { file, find, replace }: Patch): string {
-  const parts = text.split(find);
-  if (parts.length === 1) throw new Error(`dist/${file} does not contain the text to replace:\n${find}`);
+/** The JavaScript of one source, as the build writes it. Throws if the source cannot be parsed. */
+export function compile(path: string, source: string): string {
+  try {
+    return transformSync(source, { ...SWC, sourceMaps: false, filename: join(ROOT, path) }).code;
+  } catch (error) {
+    const [problem = ''] = (error as Error).message.trim().split('\n');
+    throw new Error(`${path}: ${problem}`, { cause: error });
+  }
+}
+
+/** The sources with their patches. Throws if a text is missing, because then its patch is out of date. */
+export function patched(patches: readonly Patch[]): Map<string, string> {
+  const sources = new Map<string, string>();
+  for (const patch of patches) {
+    const source = sources.get(patch.file) ?? readFileSync(join(ROOT, patch.file), 'utf8');
+    sources.set(patch.file, applyPatch(source, patch));
+  }
+  return sources;
+}
+
+/** Replaces every occurrence of the text. */
+export function applyPatch(source: string, { file, find, replace }: Patch): string {
+  const parts = source.split(find);
+  if (parts.length === 1) throw new Error(`${file} does not contain the text to replace:\n${find}`);
   return parts.join(replace);
 }

@@ -1,14 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { transformSync, type Options } from '@swc/core';
-import ts from 'typescript';
 import { makeVariant } from '../../../test/support/build-variant';
 import { ROOT } from '../../../test/support/root';
 import type { Mutant } from './mutants';
-
-const SWC = createRequire(__filename)(join(ROOT, 'tools/swc-options.cjs')) as Options;
 
 const CLIENT = join('clients', 'typescript');
 
@@ -18,13 +12,14 @@ export interface BuiltMutant {
   remove(): Promise<void>;
 }
 
-/** Copies the built client, and compiles the changed source into the copy. */
+/** Copies the built client, with the changed source. */
 export async function buildMutant(mutant: Mutant): Promise<BuiltMutant> {
   const path = join(CLIENT, mutant.file);
   const changed = mutate(await readFile(join(ROOT, path), 'utf8'), mutant);
-  const compiled = compile(path, changed);
-  const { folder, remove } = await makeVariant([], { copied: [CLIENT], linked: ['generated'] });
-  await writeFile(join(folder, path.replace(/\.ts$/, '.js')), compiled);
+  const { folder, remove } = await makeVariant(new Map([[path, changed]]), {
+    copied: [CLIENT],
+    linked: ['generated'],
+  });
   return { start: [process.execPath, join(folder, CLIENT, 'conformance', 'driver.js')], remove };
 }
 
@@ -34,22 +29,4 @@ export function mutate(source: string, { file, text, replacement }: Omit<Mutant,
   if (after === undefined) throw new Error(`${file} does not contain: ${text}`);
   if (more.length > 0) throw new Error(`${file} contains ${more.length + 1} times: ${text}`);
   return before + replacement + after;
-}
-
-/** The JavaScript of one source, as the build writes it. Throws if the source cannot be parsed. */
-export function compile(path: string, source: string): string {
-  try {
-    return transformSync(source, { ...SWC, sourceMaps: false, filename: join(ROOT, path) }).code;
-  } catch (error) {
-    const [problem = ''] = (error as Error).message.trim().split('\n');
-    throw new Error(`${path}: ${problem}`, { cause: error });
-  }
-}
-
-export function compilerOptions(): ts.CompilerOptions {
-  const path = join(ROOT, 'tsconfig.json');
-  const { config } = ts.parseConfigFileTextToJson(path, readFileSync(path, 'utf8')) as {
-    config: { compilerOptions: object };
-  };
-  return ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT).options;
 }

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { casesOf } from '../../../clients/conformance/kit/case-folder';
 import { prepareLanguage } from '../../../clients/conformance/kit/languages';
-import { compile, compilerOptions, mutate } from '../../../clients/conformance/kit/mutant-build';
+import { mutate } from '../../../clients/conformance/kit/mutant-build';
 import { isBad, mutantSummary, runMutants } from '../../../clients/conformance/kit/mutant-run';
 import { declaredMutants, readMutants, type Mutant } from '../../../clients/conformance/kit/mutants';
+import { compile } from '../../support/build-variant';
 import { ChildProgram } from '../../support/processes/child-program';
 import { ROOT } from '../../support/root';
 
@@ -19,13 +20,15 @@ function source(file: string): string {
   return readFileSync(join(CLIENT, file), 'utf8');
 }
 
-const compiledFiles = new Map<string, string>();
+function compiled(file: string, text = source(file)): string {
+  return compile(`clients/typescript/${file}`, text);
+}
 
-/** The unchanged file of the client, compiled once. */
-function compiled(file: string): string {
-  const known = compiledFiles.get(file) ?? compile(`clients/typescript/${file}`, source(file));
-  compiledFiles.set(file, known);
-  return known;
+function compilerOptions(): ts.CompilerOptions {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile) as {
+    config: { compilerOptions: object };
+  };
+  return ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT).options;
 }
 
 describe('the mutants of the TypeScript client', () => {
@@ -39,8 +42,7 @@ describe('the mutants of the TypeScript client', () => {
     'compile after the change: %s',
     (_, mutant) => {
       const { file } = mutant;
-      const changed = compile(`clients/typescript/${file}`, mutate(source(file), mutant));
-      expect(changed).not.toBe(compiled(file));
+      expect(compiled(file, mutate(source(file), mutant))).not.toBe(compiled(file));
     },
   );
 
@@ -69,7 +71,7 @@ describe('the mutants of the TypeScript client', () => {
     const changed = new Map(
       MUTANTS.map((mutant, index) => [
         join(CLIENT, mutant.file.replace(/\.ts$/, `.mutant-${index}.ts`)),
-        mutate(readFileSync(join(CLIENT, mutant.file), 'utf8'), mutant),
+        mutate(source(mutant.file), mutant),
       ]),
     );
     const options = { ...compilerOptions(), noEmit: true };
@@ -106,7 +108,7 @@ describe('the build of a mutant', () => {
   });
 
   it('refuses a source that cannot be parsed', () => {
-    expect(() => compile('clients/typescript/x.ts', 'const = 1;')).toThrow(/x\.ts: .*Unexpected token/);
+    expect(() => compiled('x.ts', 'const = 1;')).toThrow(/x\.ts: .*Unexpected token/);
   });
 });
 

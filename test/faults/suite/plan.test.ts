@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { InProcessServer } from '../../end-to-end/in-process-server';
-import { applyPatch } from '../../support/build-variant';
+import { applyPatch, compile, patched } from '../../support/build-variant';
 import { closeAll } from '../../support/eventually';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { ROOT } from '../../support/root';
@@ -92,19 +92,19 @@ describe('plan', () => {
 });
 
 describe('mutants', () => {
-  test.each(MUTANT_NAMES)('the built product contains the text that the mutant %s replaces', (name) => {
-    const texts = new Map<string, string>();
-    for (const patch of mutantOf(name).patches) {
-      const before = texts.get(patch.file) ?? readFileSync(join(ROOT, 'dist', patch.file), 'utf8');
-      const after = applyPatch(before, patch);
-      expect(after).not.toBe(before);
-      texts.set(patch.file, after);
+  test.each(MUTANT_NAMES)('the sources contain the texts that the mutant %s replaces', (name) => {
+    const { patches } = mutantOf(name);
+    for (const { find, replace } of patches) expect(replace).not.toBe(find);
+    for (const [file, source] of patched(patches)) {
+      expect(compile(file, source)).not.toBe(compile(file, readFileSync(join(ROOT, file), 'utf8')));
     }
   });
 
   test('the error of a patch without its text names the file and the text', () => {
-    const patch = { file: 'src/x.js', find: 'was here once', replace: 'is not' };
-    expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js does not contain the text');
+    const patch = { file: 'src/x.ts', find: 'was here once', replace: 'is not' };
+    expect(() => applyPatch('const x = 1;', patch)).toThrow(
+      'src/x.ts does not contain the text to replace:\nwas',
+    );
   });
 
   test('a Lua patch replaces constants and record fields by their embedded form, but not inside quotes', () => {

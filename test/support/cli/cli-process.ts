@@ -19,9 +19,6 @@ export interface CliExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Enough for a machine with busy cores. */
-const END_TIMEOUT_MS = 60_000;
-
 /** The path of the built program `holdfast`. */
 export function cliProgram(): string {
   const program = join(ROOT, 'dist', 'src', 'cli', 'main.js');
@@ -29,14 +26,42 @@ export function cliProgram(): string {
   return program;
 }
 
-/** The built program `holdfast` in a separate process, without a terminal. */
-export class CliProcess {
-  stdout = '';
+/** Enough for a machine with busy cores. */
+const END_TIMEOUT_MS = 60_000;
+
+/** A run of `holdfast` that a test watches. */
+export abstract class WatchedRun<Exit> {
+  abstract readonly stdout: string;
   stderr = '';
-  exit: CliExit | undefined;
+  exit: Exit | undefined;
+
+  abstract signal(signal: NodeJS.Signals): void;
+
+  /** Waits for the end of the program, and of everything that still has its output. */
+  ended(timeoutMs = END_TIMEOUT_MS): Promise<Exit> {
+    return eventually(`the end of holdfast; stderr: ${this.stderr}`, () => this.exit, { timeoutMs });
+  }
+
+  /** Waits until the text is on stdout. */
+  prints(text: string): Promise<true> {
+    return eventually(`"${text}" on stdout`, () => this.stdout.includes(text), { timeoutMs: END_TIMEOUT_MS });
+  }
+
+  /** Kills the program, and thereby its command, if the program still runs. */
+  async close(): Promise<void> {
+    if (this.exit !== undefined) return;
+    this.signal('SIGKILL');
+    await this.ended();
+  }
+}
+
+/** The built program `holdfast` in a separate process, without a terminal. */
+export class CliProcess extends WatchedRun<CliExit> {
+  stdout = '';
   readonly child: ChildProcess;
 
   constructor(args: readonly string[], { env = {}, onlyEnv, input = '' }: CliOptions = {}) {
+    super();
     this.child = spawn(process.execPath, [cliProgram(), ...args], {
       env: onlyEnv ?? { ...inheritedEnvironment(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -57,23 +82,6 @@ export class CliProcess {
 
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
-  }
-
-  /** Waits for the end of the program, and of everything that still has its output. */
-  ended(timeoutMs = END_TIMEOUT_MS): Promise<CliExit> {
-    return eventually(`the end of holdfast; stderr: ${this.stderr}`, () => this.exit, { timeoutMs });
-  }
-
-  /** Waits until the text is on stdout. */
-  prints(text: string): Promise<true> {
-    return eventually(`"${text}" on stdout`, () => this.stdout.includes(text), { timeoutMs: END_TIMEOUT_MS });
-  }
-
-  /** Kills the program, and thereby its command, if the program still runs. */
-  async close(): Promise<void> {
-    if (this.exit !== undefined) return;
-    this.signal('SIGKILL');
-    await this.ended();
   }
 }
 

@@ -14,9 +14,9 @@ import {
 } from '../../../src/cli/terminal';
 import { problemText } from '../../../src/cli/output';
 import { createProgram } from '../../../src/cli/program';
-import { eventually } from '../eventually';
 import { inheritedEnvironment } from '../processes/child-program';
 import { scratchFolder } from '../scratch-folder';
+import { WatchedRun } from './cli-process';
 
 export interface FakeTerminal {
   readonly env?: NodeJS.ProcessEnv;
@@ -85,8 +85,6 @@ export async function runProgram(args: readonly string[], fake: FakeTerminal = {
   return { ...printed, code };
 }
 
-/** Enough for a machine with busy cores. */
-const END_TIMEOUT_MS = 60_000;
 /** A command's output would be the output of the tests. */
 const TO_FILE = ['sh', '-c', 'file=$1; shift; exec "$@" >"$file" 2>"$file.err"', 'sh'];
 
@@ -95,14 +93,13 @@ const TO_FILE = ['sh', '-c', 'file=$1; shift; exec "$@" >"$file" 2>"$file.err"',
  * and the command are processes. What src/cli/main.ts does is only in CliProcess: the signals of a process, the streams,
  * "holdfast: " before an error.
  */
-export class CommandRun {
-  stderr = '';
-  exit: { readonly code: number } | undefined;
+export class CommandRun extends WatchedRun<{ readonly code: number }> {
   private readonly file = join(scratchFolder(), 'stdout');
   private readonly interrupted = new AbortController();
   private receive: ((signal: NodeJS.Signals) => void) | undefined;
 
   constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    super();
     const words = args.indexOf('--') + 1;
     const command = [...TO_FILE, this.file, ...args.slice(words)];
     void runProgram([...args.slice(0, words), ...command], {
@@ -127,22 +124,5 @@ export class CommandRun {
   signal(signal: NodeJS.Signals): void {
     if (this.receive !== undefined) return this.receive(signal);
     this.interrupted.abort(new CliError(`ended by ${signal}`, 128 + constants.signals[signal]));
-  }
-
-  ended(): Promise<{ readonly code: number }> {
-    return eventually(`the end of holdfast; stderr: ${this.stderr}`, () => this.exit, {
-      timeoutMs: END_TIMEOUT_MS,
-    });
-  }
-
-  /** Waits until the text is on stdout. */
-  prints(text: string): Promise<true> {
-    return eventually(`"${text}" on stdout`, () => this.stdout.includes(text), { timeoutMs: END_TIMEOUT_MS });
-  }
-
-  async close(): Promise<void> {
-    if (this.exit !== undefined) return;
-    this.signal('SIGKILL');
-    await this.ended();
   }
 }

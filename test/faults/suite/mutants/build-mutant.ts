@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeVariant } from '../../../support/build-variant';
+import { makeVariant, patched } from '../../../support/build-variant';
 import type { Programs } from '../round';
 import type { Mutant } from './mutants';
 
@@ -8,9 +8,9 @@ export interface BuiltMutant {
   remove(): Promise<void>;
 }
 
-/** Copies the built product and applies the mutant's patches to the copy. */
+/** Copies the built product, with the mutant's patches in its sources. */
 export async function buildMutant({ patches }: Mutant): Promise<BuiltMutant> {
-  const { folder, remove } = await makeVariant(patches);
+  const { folder, remove } = await makeVariant(patched(patches));
   return {
     programs: {
       server: join(folder, 'src', 'main.js'),

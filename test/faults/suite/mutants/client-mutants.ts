@@ -6,7 +6,7 @@ export const clientMutants = {
     about: 'a client counts the offset from the receipt of the answer',
     patches: [
       {
-        file: 'test/faults/held.js',
+        file: 'test/faults/held.ts',
         find: 'return Math.min(t0 + expireOffsetUs, at + ttlUs);',
         replace: 'return at + expireOffsetUs;',
       },

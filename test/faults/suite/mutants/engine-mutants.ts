@@ -7,9 +7,9 @@ export const engineMutants = {
     about: 'a stream stays open and silent when its lease is lost',
     patches: [
       {
-        file: 'src/leases/held-lease.js',
-        find: 'lose(cause, byStore = false) {',
-        replace: 'lose(cause, byStore = false) {\n        this.ended = true;\n        return;',
+        file: 'src/leases/held-lease.ts',
+        find: 'lose(cause: LossCause, byStore = false): void {',
+        replace: 'lose(cause: LossCause, byStore = false): void {\n    this.ended = true;\n    return;',
       },
     ],
     faults: ['resource-deleted', 'store-flushed'],
@@ -19,10 +19,10 @@ export const engineMutants = {
     about: 'a broken stream releases its lease, even if another stream has attached to it',
     patches: [
       {
-        file: 'src/leases/held-lease.js',
-        find: 'abandon() {',
+        file: 'src/leases/held-lease.ts',
+        find: 'abandon(): void {',
         replace:
-          'abandon() {\n        this.believedUntil = this.clock.now() + 1000;\n        this.releaseLate();',
+          'abandon(): void {\n    this.believedUntil = this.clock.now() + 1000;\n    this.releaseLate();',
       },
       luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
     ],
@@ -33,14 +33,14 @@ export const engineMutants = {
     about: 'a delayed grant is delivered with an offset that counts from its delivery',
     patches: [
       {
-        file: 'src/leases/lease.js',
+        file: 'src/leases/lease.ts',
         find: 'return from + expireOffsetMs(from, end) <= now;',
         replace: 'return false;',
       },
       {
-        file: 'src/leases/lease-id.js',
-        find: 'end: granted\n',
-        replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs }\n',
+        file: 'src/leases/lease-id.ts',
+        find: 'end: granted,',
+        replace: 'end: { sentAt: performance.now(), remainingMs: granted.remainingMs },',
       },
     ],
     faults: ['server-stopped', 'store-link-slow'],
@@ -50,7 +50,7 @@ export const engineMutants = {
     about: 'a grant waits in a buffer, and is delivered after its deadline',
     patches: [
       {
-        file: 'src/leases/attempt.js',
+        file: 'src/leases/attempt.ts',
         find: 'return grant;',
         replace:
           'if (grant.fencingToken % 16n === 0n)\n            await new Promise((done) => setTimeout(done, grant.remainingMs + 2000));\n        return grant;',
@@ -64,7 +64,7 @@ export const engineMutants = {
     about: 'the offset of a grant after a wait counts from the pub/sub message about it',
     patches: [
       {
-        file: 'src/leases/attempt.js',
+        file: 'src/leases/attempt.ts',
         find: 'reply = await context.store.claim(resource, wanted, waiter.ticket);',
         replace:
           'reply = await context.store.claim(resource, wanted, waiter.ticket);\n            reply = { ...reply, sentAt: context.clock.now() };',
@@ -77,7 +77,7 @@ export const engineMutants = {
     about: 'the offset of a direct grant counts from the arrival of the reply with the grant',
     patches: [
       {
-        file: 'src/leases/attempt.js',
+        file: 'src/leases/attempt.ts',
         find: 'sentAt: Math.max(grant.sentAt, this.asked.life.call.receivedAt)',
         replace: 'sentAt: this.context.clock.now()',
       },
@@ -90,10 +90,10 @@ export const engineMutants = {
       'a direct grant is noticed only by the reply that has the grant, not by a touch, and replies are lost',
     patches: [
       {
-        file: 'src/leases/lease-context.js',
-        find: 'granted(resource, call, grant) {',
+        file: 'src/leases/lease-context.ts',
+        find: 'granted(resource: Resource, call: CallRef, grant: Granted): void {',
         replace:
-          'granted(resource, call, grant) {\n        if (grant.fencingToken % 4n === 0n)\n            return;',
+          'granted(resource: Resource, call: CallRef, grant: Granted): void {\n    if (grant.fencingToken % 4n === 0n) return;',
       },
       luaPatch(
         "words[#words + 1] = rank and rank + 1 or 'RECHECK'",
@@ -107,7 +107,7 @@ export const engineMutants = {
     about: 'of two calls of a request on one server, the call whose reply is handled last gets the lease',
     patches: [
       {
-        file: 'src/leases/wait-queue.js',
+        file: 'src/leases/wait-queue.ts',
         find: 'return known === undefined || confirmedAt > known.since;',
         replace: 'return true;',
       },
@@ -120,7 +120,7 @@ export const engineMutants = {
     about: 'an unanswered renewal is reported as a loss',
     patches: [
       {
-        file: 'src/leases/held-lease.js',
+        file: 'src/leases/held-lease.ts',
         find: 'this.failing = true;',
         replace: "return this.lose('store-unavailable');",
       },
@@ -132,12 +132,12 @@ export const engineMutants = {
     about: 'a stream does not renew leases with a ttl below a second',
     patches: [
       {
-        file: 'src/leases/held-lease.js',
+        file: 'src/leases/held-lease.ts',
         find: 'return Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);',
         replace: 'return this.ttlMs < 1000 ? Infinity : Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);',
       },
       {
-        file: 'src/leases/held-lease.js',
+        file: 'src/leases/held-lease.ts',
         find: 'Math.min(granted.remainingMs / 2, this.renewalInterval())',
         replace: '(this.ttlMs < 1000 ? Infinity : Math.min(granted.remainingMs / 2, this.renewalInterval()))',
       },

@@ -5,8 +5,8 @@ import { luaPatch } from './patch';
 const SET_PAUSE = 'since, ends_at, shift = now, now + longest * 1000, math.max(shift or 0, set_forward)';
 
 const tellWhatIsInDoubt: Patch = {
-  file: 'src/redis/epochs/epochs.js',
-  find: "if (reply.word === 'GRANTED' || reply.news.some(_commands.isGrant)) {",
+  file: 'src/redis/epochs/epochs.ts',
+  find: "if (reply.word === 'GRANTED' || reply.news.some(isGrant)) {",
   replace: 'if (false) {',
 };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Patch } from '../../../support/build-variant';
 import { ROOT } from '../../../support/root';
 
-const SCRIPTS = 'generated/redis/scripts.js';
+const SCRIPTS = 'generated/redis/scripts.ts';
 
 /**
  * A change of the Lua in all scripts. The lines have no indentation and no comments, and use the names of the sources.
@@ -12,7 +12,7 @@ export function luaPatch(find: string, replace: string): Patch {
   return { file: SCRIPTS, find: embedded(find), replace: embedded(replace) };
 }
 
-/** Converts Lua to its form in the built file, which is a JavaScript string with the values of the constants. */
+/** Converts Lua to its form in the generated file, which is a string of JavaScript with the values of the constants. */
 function embedded(lua: string): string {
   const { constants, letters } = sources();
   const text = lua

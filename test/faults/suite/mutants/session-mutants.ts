@@ -1,14 +1,8 @@
 import type { Mutant } from './mutants';
 import { luaPatch } from './patch';
 
-const OUTBOX = 'src/leases/service/session-outbox.js';
-/** As the build writes it. */
-const RELEASED = `this.send({
-                    commandId,
-                    kind: 'released',
-                    released,
-                    lossCause
-                });`;
+const OUTBOX = 'src/leases/service/session-outbox.ts';
+const RELEASED = "this.send({ commandId, kind: 'released', released, lossCause });";
 
 /** Mistakes of a server, or of a client, in sessions. */
 export const sessionMutants = {
@@ -16,7 +10,7 @@ export const sessionMutants = {
     about: 'a session renews its leases although no heartbeat arrives',
     patches: [
       {
-        file: 'src/leases/life.js',
+        file: 'src/leases/life.ts',
         find: 'return now - Math.max(lastAt, grantedAt) >= Math.min(timeoutMs, ttlMs);',
         replace: 'return false;',
       },
@@ -43,9 +37,9 @@ export const sessionMutants = {
     patches: [
       {
         file: OUTBOX,
-        find: 'return takeFirst(this.events, MOST_EVENTS).map(([number, event])=>{',
+        find: 'return takeFirst(this.events, MOST_EVENTS).map(([number, event]) => {',
         replace:
-          'const taken = takeFirst(this.events, 2);\n        this.events.clear();\n        return taken.map(([number, event])=>{',
+          'const taken = takeFirst(this.events, 2);\n    this.events.clear();\n    return taken.map(([number, event]) => {',
       },
     ],
     faults: [],
@@ -80,7 +74,7 @@ export const sessionMutants = {
     about: 'a release of a session is answered twice',
     patches: [
       {
-        file: 'src/leases/sessions/session.js',
+        file: 'src/leases/sessions/session.ts',
         find: RELEASED,
         replace: `${RELEASED}\n${RELEASED}`,
       },
@@ -105,7 +99,7 @@ export const sessionMutants = {
     about: 'a client counts an offset from its latest heartbeat, and not from the heartbeat that is named',
     patches: [
       {
-        file: 'test/faults/sessions/heartbeats.js',
+        file: 'test/faults/sessions/heartbeats.ts',
         find: 'return t0;',
         replace: 'return this.lastBeatAt;',
       },
