@@ -1,12 +1,17 @@
 // Writes the text of each Lua script to generated/redis/scripts.ts, so that the server needs no Lua files at run time.
 // With `--check` the tool only compares. A Lua file of src is a script if its first line is `#!lua` with the
-// script's flags. All other files are shared. These comment lines direct the tool:
+// script's flags. All other files are shared. A script whose arguments are `local NAME, ... = ...` is an operation too: the
+// file with the first line `#!lua name=LIBRARY` becomes a library of all operations of its folder, as functions of Redis.
+// These comment lines direct the tool:
 //
 //   -- @include PATH          puts PATH (relative to this file) and its includes in front, once per script
 //   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER, because Redis
 //                             stores records with one-letter fields. Other variables must not contain records:
 //                             test/redis/includes.test.ts checks this
 //   -- @enclose               puts the rest of the script into one function
+//   -- @script                the statements up to the next empty line are for scripts. A library only declares their variables
+//   -- @operations            the place of the operations in a library, as tables `keep`, `grow` and `read` by their flags, and of
+//                             `reset`, which gives all other shared variables their first values before each operation
 //   -- @rare                  marks the next function of a shared file, which ends with a line `end`: few runs of scripts
 //                             call the function
 //
@@ -76,6 +81,10 @@ end
 ${outside[1]}`;
 }
 
+/** The statement that names the arguments of an operation. A script has them behind the arguments of `-- @script` lines. */
+const ARGUMENTS = /^local ([\w, ]+) = \.\.\.\n/m;
+const FIRST_ARGUMENT = 5;
+
 /** `-- @enclose` opens a function that ends with the script. */
 function enclose(lua) {
   const [before, after] = lua.split(/^-- @enclose$/m);
@@ -117,6 +126,92 @@ function inlineConstants(lua) {
   );
 }
 
+/** The entry of a library by the first line of an operation's script. Redis checks the flags of the entry. */
+const ENTRIES = new Map([
+  ['#!lua flags=allow-oom', 'keep'],
+  ['#!lua', 'grow'],
+  ['#!lua flags=no-writes', 'read'],
+]);
+
+/** The limits of Lua 5.1: the variables of one function, and how many of them another function may use. */
+const MOST_LOCALS = 200;
+const MOST_UPVALUES = 60;
+/** The variables that a library adds to the shared ones. */
+const OWN_LOCALS = 5;
+
+const namesIn = (list) => list.split(/, */);
+
+/** Throws if Lua would refuse the library. Redis's error would not name the function. */
+function checkLimits(shared, functions) {
+  const locals = [...shared.matchAll(/^local (?:function )?([\w, ]+)/gm)].flatMap(([, list]) =>
+    namesIn(list.trim()),
+  );
+  if (locals.length > MOST_LOCALS - OWN_LOCALS) throw new Error(`the library has ${locals.length} variables`);
+  for (const [name, lua] of functions) {
+    const words = new Set(lua.match(/(?<![.\w])[a-z_]\w*/gi));
+    const count = locals.filter((one) => words.has(one)).length;
+    if (count > MOST_UPVALUES) throw new Error(`${name} uses ${count} variables of the library`);
+  }
+}
+
+/** An operation of a library: a script with named arguments. */
+function operationOf(name, text) {
+  const [head] = text.split('\n', 1);
+  const [whole, args] = ARGUMENTS.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const body = text.replace(`${head}\n`, '').replace(whole, '');
+  const [, entry] = [...ENTRIES].find(([line]) => line === head);
+  return { name: name.replace(/^\w+-/, ''), entry, args: namesIn(args), body };
+}
+
+/**
+ * Composes a library. Its functions are created once, so a variable would keep its value for the next operation. `reset` is
+ * made of the declarations of all variables, so that it misses none.
+ */
+function libraryOf(text, operations, shared) {
+  const [own, assigned, resets] = [text.replace('-- @operations\n', ''), new Set(), []];
+  // Not over the tables of operations, which would make a variable of an operation look like the field of a record.
+  const short = (part) => shortenFields(compact(part), fieldLetters(shared));
+  const bodies = operations.map(({ body }) => body).join('');
+  const declared = withoutUnused(shared, bodies + own).replace(
+    /^-- @script\n([^]*?)\n\n/gm,
+    (_, statements) => {
+      const lists = [...statements.matchAll(/^local ([\w, ]+) = /gm)].map(([, list]) => list);
+      for (const name of lists.flatMap(namesIn)) assigned.add(name);
+      return lists.map((list) => `local ${list}\n`).join('');
+    },
+  );
+  const lua = declared.replace(
+    /^local (?!function )([a-z][a-z_, \d]*?)(?: = (.*?))?(?: *-- .*)?$/gm,
+    (
+      _,
+      list,
+      values = namesIn(list)
+        .map(() => 'nil')
+        .join(', '),
+    ) => {
+      if (!namesIn(list).every((name) => assigned.has(name))) resets.push(`${list} = ${values}`);
+      return `local ${list}`;
+    },
+  );
+  const reset = `local function reset()\n${resets.join('\n')}\nend\n`;
+  const tables = [...ENTRIES.values()].map((entry) => {
+    const ofEntry = operations.filter((one) => one.entry === entry);
+    const members = ofEntry.map(
+      ({ name, args, body }) =>
+        `${name} = { argument_count = ${args.length}, run = function(${args.join(', ')})\n${short(body)}\nend },\n`,
+    );
+    return `local ${entry} = {\n${members.join('')}}\n`;
+  });
+  const functions = [...lua.matchAll(/^local function (\w+)\([^]*?(?: end|\nend)\n/gm)];
+  checkLimits(lua, [
+    ...functions.map(([whole, name]) => [name, whole]),
+    ...operations.map(({ name, body }) => [name, body]),
+    ['reset', reset],
+  ]);
+  return text.replace('-- @operations\n', () => `${short(lua + reset)}\n${tables.join('')}`);
+}
+
 const folder = join(root, 'src');
 const readSource = (file) => readFileSync(file, 'utf8');
 
@@ -135,12 +230,20 @@ export function embeddedScripts(read = readSource) {
     files.map(({ file, name }) => {
       const own = read(file);
       const [head] = own.split('\n', 1);
-      const lua = delayRareFunctions(
-        withoutUnused(includesOf(own, file, read), own),
-        own.replace(`${head}\n`, ''),
-      );
-      const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
-      return [name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), `${head}\n${body}\n`];
+      const text = own.replace(`${head}\n`, '');
+      let lua;
+      if (head.startsWith('#!lua name=')) {
+        const done = new Set();
+        const ofFolder = files.filter((one) => dirname(one.file) === dirname(file));
+        const operations = ofFolder.map((one) => operationOf(one.name, read(one.file))).filter((one) => one);
+        const shared = ofFolder.map((one) => includesOf(read(one.file), one.file, read, done)).join('');
+        lua = inlineConstants(compact(libraryOf(text, operations, shared)));
+      } else {
+        const script = text.replace(ARGUMENTS, `local $1 = unpack(ARGV, ${FIRST_ARGUMENT})\n`);
+        const composed = delayRareFunctions(withoutUnused(includesOf(own, file, read), own), script);
+        lua = inlineConstants(shortenFields(compact(enclose(composed)), fieldLetters(composed)));
+      }
+      return [name.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), `${head}\n${lua}\n`];
     }),
   );
 }

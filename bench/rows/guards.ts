@@ -11,13 +11,30 @@ const CALLS = [
 ] as const;
 
 const EPOCHS = 'src/redis/epochs/epochs.ts';
+const SCRIPTS = 'generated/redis/scripts.ts';
+/** Each operation is in the library, which servers use, and in its own script. */
+const LIBRARY = /^export const leaseLibrary\b/;
+const NO_LIBRARY = /^export const (?!leaseLibrary\b)/;
 
 /** The changes of the sources that remove the epoch check and the lateness check from scripts and server. */
 export const WITHOUT: readonly Patch[] = [
-  {
-    file: 'generated/redis/scripts.ts',
+  ...[LIBRARY, NO_LIBRARY].map((lines) => ({
+    file: SCRIPTS,
+    lines,
     find: 'local function epoch_check()\\n',
     replace: 'local function epoch_check()\\nif true then return nil end\\n',
+  })),
+  {
+    file: SCRIPTS,
+    lines: LIBRARY,
+    find: "epochs[i - count] = redis.call('GET', keys[i])",
+    replace: 'epochs[i - count] = false',
+  },
+  {
+    file: SCRIPTS,
+    lines: NO_LIBRARY,
+    find: "local epoch = redis.call('GET', KEYS[2])",
+    replace: 'local epoch = false',
   },
   {
     file: EPOCHS,
@@ -32,7 +49,7 @@ export const WITHOUT: readonly Patch[] = [
   {
     file: EPOCHS,
     find: 'export class Epochs ',
-    replace: 'const NOTHING = [];\nexport class Epochs ',
+    replace: "const NOTHING = ['', 0];\nexport class Epochs ",
   },
 ];
 
@@ -80,7 +97,7 @@ export const guards: Row = {
   title: 'The cost of epochs and lateness',
   about:
     'CPU of a call, divided by the CPU of the same call to a server without both checks: a copy of the build in which ' +
-    'scripts get and check no epoch and no time. Both servers run at the same time with their own Redis, and are measured ' +
+    'scripts read and check no epoch and no time. Both servers run at the same time with their own Redis, and are measured ' +
     'in turns.',
   run,
 };

@@ -36,6 +36,7 @@ password=$(openssl rand -hex 32)
   echo "user holdfast reset on #$(printf %s "$password" | openssl dgst -sha256 -r | cut -d' ' -f1)" \
     '~holdfast:* &holdfast:*' \
     '+ping +time +info +config|get +script|load +eval +evalsha +eval_ro +wait' \
+    '+function|load +fcall +function|list +function|delete' \
     '+ssubscribe +spublish' \
     '+get +set +strlen +exists +del +unlink +persist +pexpire +pexpireat +memory|usage' \
     '+hget +hmget +hgetall +hkeys +hexists +hstrlen +hset +hsetnx +hincrby +hdel' \

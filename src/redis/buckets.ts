@@ -87,6 +87,11 @@ export function epochKey(prefix: string, bucket: number): string {
   return `${prefix}:{${bucket}}:epoch`;
 }
 
+/** The libraries of functions that are in use on the Redis with this bucket (redis/scripts/library-note.lua). */
+export function librariesKey(prefix: string, bucket: number): string {
+  return `${prefix}:{${bucket}}:libraries`;
+}
+
 /**
  * The channel that tells a server to recheck requests for names of a bucket (`send_hint` in the scripts). The channel
  * has the bucket's hash tag, so in Redis Cluster a server listens at the node where the scripts run.

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock';
 import { StoreFailure } from '../base/errors';
@@ -6,7 +5,9 @@ import type { Priority } from '../flow/fair-queue';
 import type { CommandMeter } from './command-meters';
 import type { Redirection } from './failure-class';
 import type { AnsweringNode } from './node/confirmations';
+import type { LoadedLibrary } from './library';
 import type { NodeReport } from './node/report';
+import type { RawArgument, Script } from './script';
 import type { RawReply, Reply } from './writer';
 
 /** The next step that a script asks of its server: none, touch the resource, or check the epochs of the node. */
@@ -90,23 +91,6 @@ export type Verdict =
 /** `of-node`: the guard of the node that receives the script. Any other guard binds the operation to one node. */
 export type GuardChoice = EpochGuard | 'of-node';
 
-export interface Script {
-  readonly sha: string;
-  readonly text: string;
-  /**
-   * True: each send of the script adds two arguments: `not_after`, a time by Redis's clock (us) after which the script
-   * must do nothing, because its caller has got a failure; and 1 if an earlier send may have run, else 0.
-   */
-  readonly isTimed: boolean;
-}
-
-export function script(text: string, { isTimed = false } = {}): Script {
-  return { text, sha: createHash('sha1').update(text).digest('hex'), isTimed };
-}
-
-/** An argument of a command. Bytes are sent unchanged. */
-export type RawArgument = string | number | Uint8Array;
-
 /** Decides when an operation is sent if others wait too. Only an operation of high priority is never refused. */
 export interface Turn {
   readonly priority: Priority;
@@ -136,6 +120,8 @@ interface ToSend {
   readonly run: Script | string;
   /** In a Cluster, the first key decides which node runs the command. */
   readonly keys: readonly string[];
+  /** The arguments before those of the guard, which the operations of one server share. Default: none. */
+  readonly head?: readonly (string | number)[] | undefined;
   /** Default: LOW. */
   readonly turn?: Turn | undefined;
 }
@@ -212,6 +198,8 @@ export interface CommandLink {
   readonly wasMaster: boolean;
   /** The Redis that answers the commands that are sent now. */
   readonly answering: AnsweringNode;
+  /** Undefined: operations run by their scripts. */
+  readonly library?: LoadedLibrary | undefined;
   /** Counts the commands to the present Redis. Undefined: nobody counts. */
   readonly meter?: CommandMeter | undefined;
   /** The latest Redis time that certainly precedes `deadline` (us). `deadline` is in ms of the monotonic clock. */

@@ -4,10 +4,12 @@ import { StoreFailure } from '../base/errors';
 import { AnsweringNode, ReplicaConfirmations } from './node/confirmations';
 import { ChangeSignal } from '../flow/waiting';
 import { openClient, RECONNECT_PATIENCE_MS, safeOptions } from './redis-client';
-import type { CommandLink, EpochGuard, RedirectedOperation, Script } from './commands';
+import type { CommandLink, EpochGuard, RedirectedOperation } from './commands';
+import type { Script } from './script';
 import { nodeName, type CommandMeter, type CommandMeters } from './command-meters';
 import { CommandRunner } from './runner';
 import type { RedisEndpoint } from './endpoint';
+import { LoadedLibrary } from './library';
 import { NotPermitted, rightsFor, type Topology } from './node/node-answers';
 import { NodeProbe, type ProbeListener } from './node/probe';
 import { ServerClock } from './node/server-clock';
@@ -20,10 +22,15 @@ export interface ConnectionOptions {
   readonly quarantineMs?: number;
   /** How long one store operation may take, with all its retries (ms). A renewal or a withdrawal may also wait for its turn. */
   readonly commandTimeoutMs: number;
-  /** Loaded into each Redis on connect, so that no command must carry the text of its script. */
+  /**
+   * Loaded into each Redis on connect, so that no command must carry the text of its script. If Redis takes the library of
+   * some scripts, it gets the library in place of these scripts.
+   */
   readonly scripts?: readonly Script[];
   /** The first part of every key. Undefined: the rights of the Redis user are not checked. */
   readonly prefix?: string;
+  /** A bucket of this Redis. Undefined: not known yet. Default: 0. */
+  readonly anyBucket?: () => number | undefined;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
   /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
@@ -45,6 +52,7 @@ const NO_CONFIRMATIONS =
 /** One connection to Redis for commands: connects, reconnects, probes the node, and knows whether commands can be sent. */
 export class RedisConnection implements CommandLink {
   readonly commands: CommandRunner;
+  readonly library: LoadedLibrary | undefined;
   meter: CommandMeter | undefined;
   private hintsRefused = false;
   readonly client: Redis;
@@ -68,12 +76,15 @@ export class RedisConnection implements CommandLink {
     client.on('ready', () => this.onConnected());
     client.on('close', () => this.onClose());
     client.on('error', options.onError);
+    this.library = this.newLibrary();
     this.probe = new NodeProbe(client, {
       ...options,
       rights: prefix === undefined ? undefined : rightsFor(prefix, scripts, topology === 'cluster'),
       listener: {
         onReport: (report, sample) => {
           this.serverClock.take(sample);
+          this.library?.setRights(report.mayUseLibrary);
+          this.library?.check();
           guard?.onReport(report, sample);
         },
       },
@@ -207,15 +218,36 @@ export class RedisConnection implements CommandLink {
   }
 
   private onConnected(): void {
-    const { scripts = [], onError } = this.options;
     this.connected = true;
     this.downTimer?.cancel();
     this.meter = this.options.meters?.of(this.nodeName());
     // The new connection may lead to another Redis. The probe reads its clock before any other command is sent.
     this.serverClock.forget();
     // Redis gets these commands before all others of the connection. If a script is missing later, its text is sent.
-    for (const { text } of scripts) this.client.script('LOAD', text).catch(onError);
+    this.library?.connected();
+    this.loadScripts(({ operation }) => operation === undefined || this.library === undefined);
     this.probe.connected();
+  }
+
+  private loadScripts(isMeant: (script: Script) => boolean): void {
+    const { scripts = [], onError } = this.options;
+    for (const { text } of scripts.filter(isMeant)) this.client.script('LOAD', text).catch(onError);
+  }
+
+  private newLibrary(): LoadedLibrary | undefined {
+    const { scripts = [], prefix = '', anyBucket = () => 0, clock, onError } = this.options;
+    const text = scripts.find(({ operation }) => operation)?.operation?.library;
+    if (text === undefined) return undefined;
+    const onScripts = () => this.loadScripts(({ operation }) => operation !== undefined);
+    return new LoadedLibrary({
+      text,
+      prefix,
+      client: () => this.client,
+      bucket: anyBucket,
+      clock,
+      onScripts,
+      onError,
+    });
   }
 
   private nodeName(): string {

@@ -36,7 +36,8 @@ export function mayHaveRunAfter(failure: FailureClass): boolean {
 export function failureClassOf(error: unknown): FailureClass {
   if (isReplyError(error)) {
     const { message } = error;
-    if (message.startsWith('NOSCRIPT')) return 'unknown-script';
+    if (message.startsWith('NOSCRIPT') || message.startsWith('ERR Function not found'))
+      return 'unknown-script';
     if (message.startsWith('OOM')) return 'full';
     if (REDIRECTIONS.test(message)) return 'redirected';
     if (STOPPED.test(message)) return 'stopped';

@@ -12,20 +12,24 @@ import {
   LOW,
   notDone,
   type Operation,
-  type RawArgument,
   readGuardedReply,
   type RedirectedOperation,
   UnreadableReply,
   type Verdict,
 } from './commands';
-import { failureClassOf, isReplyError, mayHaveRunAfter, redirectionOf } from './failure-class';
+import {
+  failureClassOf,
+  isNotPermitted,
+  isReplyError,
+  mayHaveRunAfter,
+  redirectionOf,
+} from './failure-class';
 import type { AnsweringNode } from './node/confirmations';
 import type { NodeReport } from './node/report';
+import { encoded, functionCall, nameOf, type RawArgument } from './script';
 import { CommandWindow } from './window';
 import {
-  commandBytes,
   CommandDeadlines,
-  commandText,
   CommandWriter,
   type Flush,
   type OnOutcome,
@@ -161,25 +165,31 @@ export class CommandRunner implements Commands {
     const { run, keys, turn = LOW } = command;
     const guard = command.guard === 'of-node' ? this.options.nodeGuard : command.guard;
     let { args }: { args: readonly RawArgument[] } = command;
+    const { head = [] } = command;
     if (guard) {
       const epochArguments = guard.epochArguments(deadline, keys);
       if (!epochArguments) {
         this.window.leave(turn.priority, undefined);
         return operation.reject(notDone(mayHaveRun));
       }
-      args = args.concat(epochArguments);
+      args = [...head, ...epochArguments, ...args];
     } else if (typeof run === 'object' && run.isTimed) {
       args = args.concat([this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0]);
+    } else if (head.length > 0) {
+      args = [...head, ...args];
     }
-    const text = encoded(verb, command, args);
+    const { answering, meter, library } = this.link;
+    const called = verb === 'evalsha' && typeof run === 'object' ? library?.functionFor(run) : undefined;
+    const text = called === undefined ? encoded(verb, command, args) : functionCall(called, command, args);
     const sentAt = this.options.clock.now();
-    const { answering, meter } = this.link;
-    const onOutcome: OnOutcome = (error, reply) => {
+    const onOutcome: OnOutcome = (failure, replies) => {
       meter?.ms.add(this.options.clock.now() - sentAt);
+      const reply = called === undefined ? replies : (replies?.[0] as Reply[] | Error | undefined);
+      const error = reply instanceof Error ? reply : failure;
       if (error) {
         this.window.leave(turn.priority, isReplyError(error) ? {} : undefined);
         meter?.failed(failureClassOf(error));
-        return this.onFailure(operation, error, mayHaveRun, asking);
+        return this.onFailure(operation, error, { mayHaveRun, asking, isFunction: called !== undefined });
       }
       if (command.guard === undefined) {
         this.window.leave(turn.priority, {});
@@ -196,7 +206,8 @@ export class CommandRunner implements Commands {
       );
     };
     const isRaw = command.isRaw ?? false;
-    const flush: Flush = this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
+    const name = called === undefined ? verb : 'fcall';
+    const flush: Flush = this.writer.write(new ScriptCommand(name, text, deadline, onOutcome, isRaw), asking);
   }
 
   private settle<T>(
@@ -216,11 +227,13 @@ export class CommandRunner implements Commands {
     operation.resolve(answer);
   }
 
-  private onFailure<T>(operation: Operation<T>, error: Error, ranBefore: boolean, asking: boolean): void {
+  private onFailure<T>(operation: Operation<T>, error: Error, sent: Sent): void {
+    const { asking } = sent;
     const failureClass = failureClassOf(error);
-    const mayHaveRun = ranBefore || mayHaveRunAfter(failureClass);
+    const mayHaveRun = sent.mayHaveRun || mayHaveRunAfter(failureClass);
     switch (failureClass) {
       case 'unknown-script':
+        if (sent.isFunction) this.link.library?.lost();
         return this.submit(operation, 'eval', mayHaveRun, asking);
       case 'defect':
         return operation.reject(error);
@@ -231,6 +244,9 @@ export class CommandRunner implements Commands {
         if (this.isRedirected(error)) return this.redirect(operation, error, mayHaveRun);
         break;
       case 'refused':
+        if (!sent.isFunction || !isNotPermitted(error)) break;
+        this.link.library?.refuse();
+        return this.submit(operation, 'evalsha', mayHaveRun, asking);
       case 'full':
       case 'timed-out':
       case 'stopped':
@@ -299,23 +315,11 @@ export class CommandRunner implements Commands {
   }
 }
 
-/** A command in Redis's protocol. `verb` counts for scripts only. */
-function encoded(
-  verb: 'eval' | 'evalsha',
-  { run, keys }: Command<unknown>,
-  args: readonly RawArgument[],
-): string | Buffer {
-  if (typeof run === 'string') return commandBytes([run, ...keys, ...args]);
-  const script = verb === 'eval' ? run.text : run.sha;
-  if (isText(args)) return commandText(verb, script, keys, args);
-  return commandBytes([verb, script, keys.length, ...keys, ...args]);
-}
-
-function isText(args: readonly RawArgument[]): args is readonly (string | number)[] {
-  return args.every((arg) => typeof arg !== 'object');
-}
-
-/** For errors: the hash of the script, or the command of Redis. */
-function nameOf({ run }: Command<unknown>): string {
-  return typeof run === 'string' ? run : run.sha;
+/** How the last command of an operation was sent. */
+interface Sent {
+  /** True: an earlier command of the operation may have run. */
+  readonly mayHaveRun: boolean;
+  readonly asking: boolean;
+  /** True: the command called a function of a library. */
+  readonly isFunction: boolean;
 }

@@ -2,6 +2,7 @@ import type { Command, Redis } from 'ioredis';
 import type { Clock, Timer } from '../base/clock';
 import { inTurns } from '../flow/turns';
 import { TIMED_OUT } from './failure-class';
+import { commandBytes } from './script';
 
 /** A command that fails at its deadline, unless it is settled before. */
 export interface Expiring {
@@ -131,70 +132,6 @@ export class ScriptCommand implements Expiring {
 function decoded(reply: unknown): Reply {
   if (Buffer.isBuffer(reply)) return reply.toString();
   return Array.isArray(reply) ? reply.map(decoded) : (reply as Reply);
-}
-
-/** A script call in Redis's protocol. One join of all parts makes no intermediate text. */
-export function commandText(
-  verb: 'eval' | 'evalsha',
-  script: string,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-): string {
-  const parts = [headOf(verb, script, keys.length, args.length)];
-  for (const key of keys) parts.push(prefixOf(Buffer.byteLength(key)), key);
-  for (const arg of args) {
-    if (typeof arg === 'string') {
-      parts.push(prefixOf(Buffer.byteLength(arg)), arg);
-    } else {
-      const digits = String(arg);
-      parts.push(prefixOf(digits.length), digits);
-    }
-  }
-  parts.push('\r\n');
-  return parts.join('');
-}
-
-interface Head {
-  readonly keyCount: number;
-  readonly argCount: number;
-  readonly text: string;
-}
-
-/** The last head of each script that was called by its hash. Every call of a script has the same number of keys, mostly. */
-const heads = new Map<string, Head>();
-
-/** The part of a command before its keys. */
-function headOf(verb: 'eval' | 'evalsha', script: string, keyCount: number, argCount: number): string {
-  const known = verb === 'evalsha' ? heads.get(script) : undefined;
-  if (known?.keyCount === keyCount && known.argCount === argCount) return known.text;
-  let text = `*${3 + keyCount + argCount}`;
-  for (const part of [verb, script, String(keyCount)]) text += prefixOf(Buffer.byteLength(part)) + part;
-  if (verb === 'evalsha') heads.set(script, { keyCount, argCount, text });
-  return text;
-}
-
-/** The protocol's text between two parts, by the number of bytes of the second. Made in advance for short parts. */
-const PREFIXES = Array.from({ length: 512 }, (_, bytes) => `\r\n$${bytes}\r\n`);
-
-function prefixOf(bytes: number): string {
-  return PREFIXES[bytes] ?? `\r\n$${bytes}\r\n`;
-}
-
-/** Any command in Redis's protocol. Bytes are sent unchanged. Slower than `commandText`, because bytes are copied. */
-export function commandBytes(parts: readonly (string | number | Uint8Array)[]): Buffer {
-  const chunks: Uint8Array[] = [];
-  let text = `*${parts.length}`;
-  for (const part of parts) {
-    if (part instanceof Uint8Array) {
-      chunks.push(Buffer.from(text + prefixOf(part.length)), part);
-      text = '';
-    } else {
-      const shown = String(part);
-      text += prefixOf(Buffer.byteLength(shown)) + shown;
-    }
-  }
-  chunks.push(Buffer.from(`${text}\r\n`));
-  return Buffer.concat(chunks);
 }
 
 const ASKING = commandBytes(['ASKING']).toString();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock';
-import type { Script } from '../redis/commands';
+import type { Script } from '../redis/script';
 import {
   type CommandMeters,
   type HostFinding,

@@ -23,7 +23,7 @@ import { SessionCommands } from '../leases/service/session-commands';
 import { sessionService } from '../leases/service/session-conversation';
 import { defaultSessionLimits } from '../leases/sessions/session-requests';
 import { Sessions } from '../leases/sessions/sessions';
-import type { Script } from '../redis/commands';
+import type { Script } from '../redis/script';
 import type { RedisSettings, StoreRedis } from '../redis/topology/open';
 import { FailureCounts } from '../rpc/entry/call-meters';
 import type { OfferedService } from '../rpc/service';

@@ -3,6 +3,7 @@ import {
   CallerOrder,
   Feature,
   QuarantineCause,
+  StoreExecution,
   StoreState,
   type Caller,
   type ListCallersRequest,
@@ -73,6 +74,7 @@ export function serverService({
           maxWaiterCount: limits.maxWaitersPerName,
           features: all,
           storeState: storeState(store),
+          storeExecution: storeExecution(store),
           storeWarnings: [...store.warnings],
           quarantine: store.quarantine && quarantineMessage(store.quarantine),
         }),
@@ -163,6 +165,11 @@ function callerMessage(caller: CallerUse, now: number): Caller {
         : ErrorReason[`ERROR_REASON_${lastRefusal}`],
     age: msToDuration(now - caller.since),
   };
+}
+
+function storeExecution({ hasLibrary }: StoreHealth): StoreExecution {
+  if (hasLibrary === undefined) return StoreExecution.STORE_EXECUTION_UNSPECIFIED;
+  return hasLibrary ? StoreExecution.STORE_EXECUTION_FUNCTIONS : StoreExecution.STORE_EXECUTION_SCRIPTS;
 }
 
 function storeState(store: StoreHealth): StoreState {

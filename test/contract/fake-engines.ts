@@ -138,6 +138,7 @@ export class FakeStore implements StoreHealth, StoreOperations {
   reachable = true;
   suitable = true;
   warnings: readonly string[] = [];
+  hasLibrary = true;
   private readonly listeners: (() => void)[] = [];
 
   onEndQuarantine: () => Promise<Quarantine | undefined> = () => Promise.resolve(this.quarantine);

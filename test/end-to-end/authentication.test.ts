@@ -303,33 +303,34 @@ describe('certificate ends', () => {
         .replace(/"version": ?"[^"]+"/, '"version":"VERSION"')
         .replace(/"features": ?\[[^\]]*\]/, '"features":[]');
     expect(plain(await status('-o', 'json'))).toMatchInlineSnapshot(`
-   "{
-     "version":"VERSION",
-     "minTtl": "0.100s",
-     "maxTtl": "120s",
-     "defaultTtl": "30s",
-     "maxStreamAge": "3600s",
-     "maxWaiterCount": 10000,
-     "features":[],
-     "storeState": "STORE_STATE_READY",
-     "certificates": [
-       {
-         "address": "ADDRESS",
-         "names": [
-           "IP:127.0.0.1",
-           "DNS:localhost"
-         ],
-         "endTime": "END",
-         "daysLeft": DAYS
-       }
-     ]
-   }
-   "
-  `);
+     "{
+       "version":"VERSION",
+       "minTtl": "0.100s",
+       "maxTtl": "120s",
+       "defaultTtl": "30s",
+       "maxStreamAge": "3600s",
+       "maxWaiterCount": 10000,
+       "features":[],
+       "storeState": "STORE_STATE_READY",
+       "storeExecution": "STORE_EXECUTION_FUNCTIONS",
+       "certificates": [
+         {
+           "address": "ADDRESS",
+           "names": [
+             "IP:127.0.0.1",
+             "DNS:localhost"
+           ],
+           "endTime": "END",
+           "daysLeft": DAYS
+         }
+       ]
+     }
+     "
+    `);
     expect(plain(await status('-o', 'jsonl'))).toMatchInlineSnapshot(`
-   "{"version":"VERSION","minTtl":"0.100s","maxTtl":"120s","defaultTtl":"30s","maxStreamAge":"3600s","maxWaiterCount":10000,"features":[],"storeState":"STORE_STATE_READY","certificates":[{"address":"ADDRESS","names":["IP:127.0.0.1","DNS:localhost"],"endTime":"END","daysLeft":DAYS}]}
-   "
-  `);
+     "{"version":"VERSION","minTtl":"0.100s","maxTtl":"120s","defaultTtl":"30s","maxStreamAge":"3600s","maxWaiterCount":10000,"features":[],"storeState":"STORE_STATE_READY","storeExecution":"STORE_EXECUTION_FUNCTIONS","certificates":[{"address":"ADDRESS","names":["IP:127.0.0.1","DNS:localhost"],"endTime":"END","daysLeft":DAYS}]}
+     "
+    `);
   });
 
   test('`holdfast status` names an address without an answer beside the certificates of the others', async () => {

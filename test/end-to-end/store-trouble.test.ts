@@ -7,6 +7,7 @@ import { type LockClient, ms } from '../support/clients/lease-client';
 import { closeAll, eventually, eventuallyPasses } from '../support/eventually';
 import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { isScript } from '../support/redis-operations';
 import { InProcessServer } from './in-process-server';
 
 describe('store trouble', () => {
@@ -164,7 +165,7 @@ describe('store trouble', () => {
           const sent = new Promise<void>((resolve) => {
             proxy.on(
               'command',
-              ({ name, args }) => name === 'EVALSHA' && args.includes(requestId) && resolve(),
+              (command) => isScript(command) && command.args.includes(requestId) && resolve(),
             );
           });
           await client.acquire({ name: 'warm the scripts', ttlMs: 1000 });
@@ -262,10 +263,10 @@ describe('a replica of the Redis with the dictionaries', () => {
 
   const info = async (redis: RedisProcess) => String(await redis.command('INFO', 'replication'));
 
-  /** The number of scripts that clients ran on this node. Replicated commands do not count. */
+  /** The number of scripts and functions that clients ran on this node. Replicated commands do not count. */
   async function readCount(redis: RedisProcess): Promise<number> {
     const stats = String(await redis.command('INFO', 'commandstats'));
-    const calls = [...stats.matchAll(/^cmdstat_evalsha(?:_ro)?:calls=(\d+)/gm)].map(([, count]) =>
+    const calls = [...stats.matchAll(/^cmdstat_(?:evalsha|fcall)(?:_ro)?:calls=(\d+)/gm)].map(([, count]) =>
       Number(count),
     );
     return calls.reduce((sum, count) => sum + count, 0);

@@ -84,7 +84,7 @@ describe('many waiters', () => {
   }
 
   function scriptsEach({ handOvers, touches, calls }: Cost): number {
-    return ((calls.get('evalsha') ?? 0) - touches) / handOvers;
+    return ((calls.get('evalsha') ?? 0) + (calls.get('fcall') ?? 0) - touches) / handOvers;
   }
 
   // A hand-over takes a release, and a renewal that tells the released stream of its end. A waiter on another server than the

@@ -66,8 +66,8 @@ describe('unnoticed', () => {
 
       const faults: [() => Promise<unknown>, () => void][] = [
         [
-          () => fleet.redis.command('SCRIPT', 'FLUSH'),
-          () => scenario.instant('scripts_flushed', 'SCRIPT FLUSH'),
+          () => Promise.all(['SCRIPT', 'FUNCTION'].map((what) => fleet.redis.command(what, 'FLUSH'))),
+          () => scenario.instant('scripts_flushed', 'SCRIPT FLUSH and FUNCTION FLUSH'),
         ],
         ...['normal', 'pubsub'].map((type): [() => Promise<unknown>, () => void] => [
           () => fleet.redis.command('CLIENT', 'KILL', 'TYPE', type),

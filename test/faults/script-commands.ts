@@ -1,7 +1,8 @@
 import * as scripts from '../../generated/redis/scripts';
-import { script } from '../../src/redis/commands';
+import { script } from '../../src/redis/script';
 import { bucketOf } from '../../src/redis/buckets';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
+import { operationsOf } from '../support/redis-operations';
 
 const SHAS = {
   acquire: script(scripts.leaseAcquire).sha,
@@ -35,9 +36,17 @@ const SHAS = {
 
 export type ScriptKind = keyof typeof SHAS;
 
-/** Matches a proxy's commands that run a script. `about` is a request id or key that must be among the arguments. */
+/**
+ * Matches a proxy's commands that run a script, or the operation of the library that does the same. `about` is a request id or
+ * key that must be among the arguments.
+ */
 export function runsOf(kind: ScriptKind, about?: string): (command: RedisCommand) => boolean {
-  return ({ args }) => args[0] === SHAS[kind] && (about === undefined || args.includes(about));
+  // The arguments of a touch are a list in JSON.
+  const isAbout = (words: readonly string[]): boolean =>
+    about === undefined || words.some((word) => word === about || word.includes(JSON.stringify(about)));
+  return (command) =>
+    (command.args[0] === SHAS[kind] && isAbout(command.args)) ||
+    operationsOf(command).some(({ name, key, args }) => name === kind && isAbout([key, ...args]));
 }
 
 /** Another name of the same bucket: the leases of both names are renewed together. */

@@ -8,7 +8,7 @@ import {
   type SuggestStreamResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { systemClock } from '../../src/base/clock';
-import { script } from '../../src/redis/commands';
+import { script } from '../../src/redis/script';
 import { RedisConnection } from '../../src/redis/connection';
 import type { Reply } from '../../src/redis/writer';
 import { type Ending, endingOf } from '../support/clients/calls';

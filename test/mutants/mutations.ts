@@ -123,7 +123,9 @@ export function mutantsOf(file: string, text: string): Mutant[] {
  * by lines. `mark` returns the Lua for the statement that starts at an offset.
  */
 export function marked(text: string, mark: (statement: number) => string): string {
-  const starts = new Set(parseLua(text).flatMap((node) => (isMarkable(node) ? [node.start] : [])));
+  const starts = new Set(
+    parseLua(text).flatMap((node) => (isMarkable(node) && !isArguments(text, node) ? [node.start] : [])),
+  );
   return [...starts]
     .sort((a, b) => b - a)
     .reduce((all, start) => `${all.slice(0, start)}${mark(start)} ${all.slice(start)}`, text);
@@ -132,4 +134,9 @@ export function marked(text: string, mark: (statement: number) => string): strin
 /** A function and a constant run nothing, and a mark would keep tools/embed-scripts.mjs from seeing a constant. */
 function isMarkable({ kind }: LuaNode): boolean {
   return kind === 'statement' || kind === 'local' || kind === 'if';
+}
+
+/** tools/embed-scripts.mjs must also see the statement that names the arguments of an operation. */
+function isArguments(text: string, { start, end }: Range): boolean {
+  return /^local [\w, ]+ = \.\.\.$/.test(text.slice(start, end).trimEnd());
 }

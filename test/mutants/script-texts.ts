@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as generated from '../../generated/redis/scripts';
-import * as operation from '../../src/redis/commands';
-import type { Script } from '../../src/redis/commands';
+import * as making from '../../src/redis/script';
+import type { Script } from '../../src/redis/script';
 import { ROOT } from '../support/root';
 
 interface Embedding {
@@ -12,6 +12,9 @@ interface Embedding {
 }
 
 const FOLDER = join(ROOT, 'src');
+const LIBRARY = '#!lua name=';
+/** In place of a library, so that none is composed of changed sources. */
+const NOTHING = '#!lua\n';
 const sourceName = (path: string): string => relative(FOLDER, path).split(sep).join('/');
 
 /** The scripts by the names of their constants. */
@@ -27,9 +30,12 @@ function changeable<Exports extends object>(path: string, exports: Exports): Exp
   return copy;
 }
 
-/** Replaces the texts of the scripts in this process. Create this object before a test file is loaded. */
+/**
+ * Replaces the texts of the scripts in this process, and runs all operations by their scripts. Create this object before a test
+ * file is loaded.
+ */
 export class ScriptTexts {
-  /** The sources by their paths below src, as they were at the start. */
+  /** The sources by their paths below src, as they were at the start. Libraries are left out. */
   readonly sources: ReadonlyMap<string, string>;
   private readonly unbroken: Scripts;
   private present: Scripts;
@@ -40,13 +46,14 @@ export class ScriptTexts {
     this.sources = new Map(
       files
         .filter((file) => file.endsWith('.lua'))
-        .map((file) => [sourceName(join(FOLDER, file)), readFileSync(join(FOLDER, file), 'utf8')]),
+        .map((file) => [sourceName(join(FOLDER, file)), readFileSync(join(FOLDER, file), 'utf8')] as const)
+        .filter(([, text]) => !text.startsWith(LIBRARY)),
     );
     this.unbroken = this.embed();
     this.present = this.unbroken;
     const names = new Map([...this.unbroken].map(([name, { text }]) => [text, name]));
     const present = (name: string) => this.present.get(name) as Pick<Script, 'text' | 'sha'>;
-    const original = operation.script;
+    const original = making.script;
     // The modules of the server keep the object that this function returns.
     const script: typeof original = (text, options) => {
       const name = names.get(text);
@@ -62,7 +69,8 @@ export class ScriptTexts {
         },
       };
     };
-    Object.assign(changeable('../../src/redis/commands', operation), { script });
+    const operation: typeof making.operation = (_library, _name, text) => script(text);
+    Object.assign(changeable('../../src/redis/script', making), { script, operation });
   }
 
   static async open(): Promise<ScriptTexts> {
@@ -74,10 +82,13 @@ export class ScriptTexts {
   embed(changed: ReadonlyMap<string, string> = new Map(), change = (text: string): string => text): Scripts {
     const read = (path: string): string => {
       const name = sourceName(path);
-      return changed.get(name) ?? (this.sources.get(name) as string);
+      return changed.get(name) ?? this.sources.get(name) ?? NOTHING;
     };
+    const all = [...this.embedding.embeddedScripts(read)].filter(
+      ([, text]) => text.trim() !== NOTHING.trim(),
+    );
     return new Map(
-      [...this.embedding.embeddedScripts(read)].map(([name, embedded]) => {
+      all.map(([name, embedded]) => {
         const text = change(embedded);
         return [name, { text, sha: createHash('sha1').update(text).digest('hex') }];
       }),

@@ -36,7 +36,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ],
       'leases/scripts/lease-list.lua': [
         "`meta.is_spilled == 1 and redis.call('ZCOUNT', key_of('ends'), '(' .. int(latest), '+inf') > 0` without `meta.is_spilled == 1`",
-        "`meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0` without `meta.offers > 0`",
+        "`meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. now_text, '+inf') > 0` without `meta.offers > 0`",
         'delete `more = false`',
         '`more and 1` without `1`',
       ],
@@ -150,20 +150,20 @@ export const EXPLANATIONS: readonly Explanation[] = [
     reason: 'A hint or recheck more costs one message: the server asks, and finds nothing new.',
     mutants: {
       'leases/scripts/lease-acquire.lua': [
-        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
-        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `is_holding(request.attach)`',
-        '`request.attach ~= attach and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
-        '`request.attach ~= attach and server_of(request.attach) ~= server` without `request.attach ~= attach`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= calling_server` without `server_of(request.attach) ~= calling_server`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= calling_server` without `is_holding(request.attach)`',
+        '`request.attach ~= attach and server_of(request.attach) ~= calling_server` without `server_of(request.attach) ~= calling_server`',
+        '`request.attach ~= attach and server_of(request.attach) ~= calling_server` without `request.attach ~= attach`',
       ],
       'leases/scripts/lease-release.lua': [
         "`attach == '' and is_holding(request.attach)` without `attach == ''`",
       ],
       'leases/scripts/lease-renew.lua': [
-        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `server_of(request.attach) ~= server`',
-        '`is_holding(request.attach) and server_of(request.attach) ~= server` without `is_holding(request.attach)`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= calling_server` without `server_of(request.attach) ~= calling_server`',
+        '`is_holding(request.attach) and server_of(request.attach) ~= calling_server` without `is_holding(request.attach)`',
       ],
       'leases/scripts/lease-touch.lua': [
-        '`request and server_of(request.attach) == server` without `server_of(request.attach) == server`',
+        '`request and server_of(request.attach) == calling_server` without `server_of(request.attach) == calling_server`',
       ],
     },
   },

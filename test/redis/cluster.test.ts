@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '../../src/base/clock';
 import { SLOT_COUNT, slotOfKey } from '../../src/redis/buckets';
-import { script } from '../../src/redis/commands';
+import { script } from '../../src/redis/script';
 import { redirectionOf } from '../../src/redis/failure-class';
 import { RedisCluster } from '../../src/redis/topology/cluster';
 import { clusterHealth, isSameHealth } from '../../src/redis/topology/cluster-health';

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { BulkWrites } from '../../src/autocomplete/redis/writes';
 import { RedisLeaseStore } from '../../src/leases/redis/redis-lease-store';
-import { type CommandLink, type Commands, LOW, script, type Turn } from '../../src/redis/commands';
+import { type CommandLink, type Commands, LOW, type Turn } from '../../src/redis/commands';
+import { script } from '../../src/redis/script';
 import type { NodeReport } from '../../src/redis/node/report';
 import { CommandRunner } from '../../src/redis/runner';
 import { CommandDeadlines, CommandWriter, ScriptCommand } from '../../src/redis/writer';

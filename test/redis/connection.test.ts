@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../src/base/clock';
 import { StoreFailure } from '../../src/base/errors';
-import { type EpochGuard, type GuardedReply, HIGH, script, UnreadableReply } from '../../src/redis/commands';
+import { type EpochGuard, type GuardedReply, HIGH, UnreadableReply } from '../../src/redis/commands';
+import { script } from '../../src/redis/script';
 import { RedisConnection } from '../../src/redis/connection';
 import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/redis-client';
 import type { RawReply, Reply } from '../../src/redis/writer';

@@ -83,7 +83,10 @@ class Scene {
     const known = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1, confirmingReplicas: 0 };
     const report = { ...known, memoryShare: 0, replicaLagBytes: 0 };
     const sample = { time: this.redisTimeMs, sentAt, receivedAt: this.clock.now() };
-    this.epochs.onReport({ ...report, warnings: [], missingRights: undefined, unsuitable: false }, sample);
+    this.epochs.onReport(
+      { ...report, warnings: [], missingRights: undefined, mayUseLibrary: true, unsuitable: false },
+      sample,
+    );
   }
 
   /** Advances the clock, and delivers a report each second. */

@@ -1,3 +1,4 @@
+import { libraryNote } from '../../generated/redis/scripts';
 import { entryScripts, loadScripts } from '../../src/autocomplete/redis/entry-replies';
 import { recentsScripts } from '../../src/autocomplete/redis/redis-recents';
 import { leaseScripts } from '../../src/leases/redis/redis-lease-store';
@@ -13,6 +14,10 @@ import { connectTestStore, type Store } from '../support/test-store';
 
 /** The commands that every connection sends itself. test/end-to-end/redis-user.test.ts observes them. */
 const OF_CONNECTIONS = ['ping', 'time', 'info', 'config|get', 'script|load', 'eval', 'evalsha', 'eval_ro'];
+/** The commands for the library of leases. */
+const OF_LIBRARY = ['function|load', 'fcall'];
+/** The commands that delete the libraries of earlier versions. */
+const OF_OLD_LIBRARIES = ['function|list', 'function|delete'];
 /** The commands that the server sends to change and list the names of dictionaries. */
 const OF_NAMES = ['zadd', 'zscore', 'zrem', 'zrangebylex'];
 
@@ -25,7 +30,17 @@ const sorted = (...commands: readonly string[]) => [...new Set(commands)].sort()
 describe('the documented rights', () => {
   const all = [...leaseScripts, ...recentsScripts, ...entryScripts, ...epochScripts];
   const needed: [Role, string[]][] = [
-    ['servers', sorted(...OF_CONNECTIONS, 'wait', 'ssubscribe', ...calledBy(all))],
+    [
+      'servers',
+      sorted(
+        ...OF_CONNECTIONS,
+        ...OF_LIBRARY,
+        ...OF_OLD_LIBRARIES,
+        'wait',
+        'ssubscribe',
+        ...calledBy([...all, { text: libraryNote }]),
+      ),
+    ],
     [
       'dictionaries',
       sorted(...OF_CONNECTIONS, 'wait', ...OF_NAMES, ...calledBy([...entryScripts, ...epochScripts])),
@@ -46,7 +61,7 @@ describe('the documented rights', () => {
       expect(rules[0]).toBe('reset');
       expect(new Set(rules).size).toBe(rules.length);
       expect(rules.filter((rule) => /all|^\+@|^~\*|^&\*/.test(rule))).toEqual(
-        ['+hgetall'].filter((one) => rules.includes(one)),
+        ['+fcall', '+hgetall'].filter((one) => rules.includes(one)),
       );
     },
   );
@@ -93,7 +108,14 @@ describe('a server with a Redis user that lacks one right', () => {
   });
 
   /** Without these rights the server works. `wait` is needed only if replicas must confirm (acknowledged-settings). */
-  const mild = ['+info', '+config|get', '+ssubscribe', '+spublish', '+eval_ro', '+wait'];
+  const [ofLibrary, ofOldLibraries] = [OF_LIBRARY, OF_OLD_LIBRARIES].map((commands) =>
+    commands.map((command) => `+${command}`),
+  ) as [string[], string[]];
+  const mild = [
+    ...['+info', '+config|get', '+ssubscribe', '+spublish', '+eval_ro', '+wait'],
+    ...ofLibrary,
+    ...ofOldLibraries,
+  ];
   it.each(rules.filter((rule) => rule.startsWith('+') && !mild.includes(rule)))(
     'does not start without %s, and names the command',
     async (rule) => {
@@ -122,6 +144,36 @@ describe('a server with a Redis user that lacks one right', () => {
     ['&test:*', /may not (subscribe|publish) to channels/],
   ])('starts without %s, with a warning', async (rule, warning) => {
     expect((await openedWithout(rule)).join()).toMatch(warning);
+  });
+
+  it.each(ofLibrary)('runs operations as scripts without %s, with a warning', async (rule) => {
+    const warnings = await openedWithout(rule);
+    const command = rule.slice(1).replace('|', ' ').toUpperCase();
+    expect(warnings.join()).toContain(`may not run ${command}, so locks and semaphores run as scripts`);
+    expect(store?.node.hasLibrary).toBe(false);
+    const refusals = (await redis.command('ACL', 'LOG')) as unknown[];
+    await store?.permits.inspect({ service: 'lock', name: 'name' });
+    expect(await redis.command('ACL', 'LOG')).toHaveLength(refusals.length);
+  });
+
+  it.each(ofOldLibraries)('runs functions without %s, with a warning', async (rule) => {
+    const warnings = await openedWithout(rule);
+    const command = rule.slice(1).replace('|', ' ').toUpperCase();
+    expect(warnings.join()).toContain(`may not run ${command}, so libraries of earlier versions stay`);
+    expect(store?.node.hasLibrary).toBe(true);
+  });
+
+  it('goes on by scripts when the right to call functions is taken away later', async () => {
+    await redis.command('ACL', 'SETUSER', SERVER_USER, ...rules);
+    store = await connectTestStore(redis.url, { serverId: 's1', commandTimeoutMs: 2000 });
+    expect(store.node.hasLibrary).toBe(true);
+    await redis.command('ACL', 'SETUSER', SERVER_USER, '-fcall');
+    expect(await store.permits.inspect({ service: 'lock', name: 'name' })).toMatchObject({ usedCount: 0 });
+    expect(store.node.hasLibrary).toBe(false);
+    await eventually('the warning', () => store?.node.warnings.some((one) => one.includes('FCALL')));
+    await redis.command('ACL', 'SETUSER', SERVER_USER, '+fcall');
+    await eventually('functions', () => store?.node.hasLibrary);
+    expect(store.node.warnings).toEqual([]);
   });
 
   it('is not ready, and says why, when a right is taken away later, and is ready when the right is back', async () => {

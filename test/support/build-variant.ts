@@ -14,6 +14,8 @@ export interface Patch {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** Only in the lines that match. Default: in the whole text. */
+  readonly lines?: RegExp;
 }
 
 /** A copy of the build with some changed sources, for a mutant or a benchmark's reference. */
@@ -84,8 +86,9 @@ export function patched(patches: readonly Patch[]): Map<string, string> {
 }
 
 /** Replaces every occurrence of the text. */
-export function applyPatch(source: string, { file, find, replace }: Patch): string {
-  const parts = source.split(find);
-  if (parts.length === 1) throw new Error(`${file} does not contain the text to replace:\n${find}`);
-  return parts.join(replace);
+export function applyPatch(source: string, { file, find, replace, lines }: Patch): string {
+  const texts = lines === undefined ? [source] : source.split('\n');
+  const isMeant = (text: string): boolean => text.includes(find) && (lines?.test(text) ?? true);
+  if (!texts.some(isMeant)) throw new Error(`${file} does not contain the text to replace:\n${find}`);
+  return texts.map((text) => (isMeant(text) ? text.replaceAll(find, () => replace) : text)).join('\n');
 }

@@ -1,4 +1,5 @@
-import type { Commands, Script } from '../../src/redis/commands';
+import type { Commands } from '../../src/redis/commands';
+import type { Script } from '../../src/redis/script';
 import type { RedisProcess } from './processes/redis-process';
 
 /** Thrown instead of an answer: the process of the server has stopped. */

@@ -20,15 +20,15 @@ import type { HoldStream } from '../support/clients/streams';
 import { closeAll, eventually } from '../support/eventually';
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 import type { RedisProcess } from '../support/processes/redis-process';
+import { scriptCalls } from '../support/redis-operations';
 import { Stopwatch } from '../support/stopwatch';
 import { everythingWorks, locksWork, namesOf, onStage, Stage, untilAvailable } from './stage';
 
 /** The number of scripts that a Redis has run, and the number of its reads from connections. */
 async function traffic(redis: RedisProcess): Promise<{ scripts: number; reads: number }> {
   const info = String(await redis.command('INFO', 'everything'));
-  const [, scripts] = /^cmdstat_evalsha:calls=(\d+)/m.exec(info) ?? [];
   const [, reads] = /^total_reads_processed:(\d+)/m.exec(info) ?? [];
-  return { scripts: Number(scripts), reads: Number(reads) };
+  return { scripts: scriptCalls(info), reads: Number(reads) };
 }
 
 const slotOf = (name: string) => slotOfBucket(bucketOf(name));

@@ -5,6 +5,7 @@ import { closeAll, eventually } from '../support/eventually';
 import { endQuarantine as callEndQuarantine, endingOf, refusal } from '../support/clients/calls';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { type LockClient, ms } from '../support/clients/lease-client';
+import { scriptCalls } from '../support/redis-operations';
 import { Stopwatch } from '../support/stopwatch';
 
 /** Warnings that these tests cause on purpose, because their Redis need not survive a power cut. */
@@ -143,10 +144,9 @@ export async function untilReplicated(master: RedisProcess, replicaCount: number
   await eventually(`${replicaCount} replicas to be in sync`, isReplicated, { timeoutMs: 60_000 });
 }
 
+/** How often clients ran a script or called the library. */
 export async function scriptCount(redis: RedisProcess): Promise<number> {
-  const [, calls = '0'] =
-    /^cmdstat_evalsha:calls=(\d+)/m.exec(String(await redis.command('INFO', 'commandstats'))) ?? [];
-  return Number(calls);
+  return scriptCalls(String(await redis.command('INFO', 'commandstats')));
 }
 
 /** Acquires, refuses, renews and releases locks on names of every node. */

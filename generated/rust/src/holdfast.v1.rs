@@ -3558,6 +3558,9 @@ pub struct GetServerInfoResponse {
     /// quarantine.
     #[prost(message, optional, tag = "10")]
     pub quarantine: ::core::option::Option<Quarantine>,
+    /// How the store carries out the operations on locks and semaphores.
+    #[prost(enumeration = "StoreExecution", tag = "11")]
+    pub store_execution: i32,
 }
 /// The operator's assertion that the quarantine is not needed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3826,6 +3829,40 @@ impl StoreState {
             "STORE_STATE_UNREACHABLE" => Some(Self::Unreachable),
             "STORE_STATE_QUARANTINED" => Some(Self::Quarantined),
             "STORE_STATE_UNSUITABLE" => Some(Self::Unsuitable),
+            _ => None,
+        }
+    }
+}
+/// How the store carries out operations. Both ways give the same answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum StoreExecution {
+    /// An earlier server, or the store has not answered yet.
+    Unspecified = 0,
+    /// By a library of functions, which the store compiles once.
+    Functions = 1,
+    /// At least one node runs a script for each operation, which costs it more. It has no functions, its
+    /// Redis user may not load them, or it does not take them now, for example because its memory is full.
+    Scripts = 2,
+}
+impl StoreExecution {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "STORE_EXECUTION_UNSPECIFIED",
+            Self::Functions => "STORE_EXECUTION_FUNCTIONS",
+            Self::Scripts => "STORE_EXECUTION_SCRIPTS",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "STORE_EXECUTION_UNSPECIFIED" => Some(Self::Unspecified),
+            "STORE_EXECUTION_FUNCTIONS" => Some(Self::Functions),
+            "STORE_EXECUTION_SCRIPTS" => Some(Self::Scripts),
             _ => None,
         }
     }

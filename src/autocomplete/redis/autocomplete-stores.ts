@@ -1,5 +1,6 @@
 import type { StoreAddress } from '../../base/redis-address';
-import type { Commands, Script } from '../../redis/commands';
+import type { Commands } from '../../redis/commands';
+import type { Script } from '../../redis/script';
 import { openPlainRedis, type RedisSettings } from '../../redis/topology/open';
 import type { EntryStore, RecentsStore } from '../entry-store';
 import { entryScripts, loadScripts } from './entry-replies';

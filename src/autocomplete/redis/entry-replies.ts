@@ -20,7 +20,8 @@ import {
 } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
 import { entriesKey } from './entry-keys';
-import { type Commands, type RawArgument, type RawCommand, script, type Script } from '../../redis/commands';
+import type { Commands, RawCommand } from '../../redis/commands';
+import { type RawArgument, script, type Script } from '../../redis/script';
 import type { RawReply } from '../../redis/writer';
 import type {
   BucketsRead,

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
 import { pause } from '../../flow/waiting';
-import type { Commands, RawArgument, Script } from '../../redis/commands';
+import type { Commands } from '../../redis/commands';
+import type { RawArgument, Script } from '../../redis/script';
 import type { Missing, StoredEntry } from '../entry-store';
 import { chunkKey, newWriteId } from './entry-keys';
 import {

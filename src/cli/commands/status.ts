@@ -8,6 +8,7 @@ import {
   GetServerInfoResponse,
   ServerServiceService as service,
   StoreState,
+  StoreExecution,
   storeStateToJSON,
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import { DAY_MS } from '../../access/time-of-day';
@@ -73,6 +74,18 @@ function storeText({ storeState }: GetServerInfoResponse): string {
   return storeStateToJSON(storeState).replace('STORE_STATE_', '').toLowerCase();
 }
 
+/** Undefined: the server does not know, or is older than the field. */
+function executionText({ storeExecution }: GetServerInfoResponse): string | undefined {
+  switch (storeExecution) {
+    case StoreExecution.STORE_EXECUTION_FUNCTIONS:
+      return 'by functions';
+    case StoreExecution.STORE_EXECUTION_SCRIPTS:
+      return 'by scripts, which cost the store more';
+    default:
+      return undefined;
+  }
+}
+
 function stateText(one: Answer): string {
   if ('error' in one) return one.error;
   const { quarantine, storeState } = one.info;
@@ -94,7 +107,7 @@ export function addStatus(program: Command, terminal: Terminal): void {
     .command('status')
     .summary('show a server, its store and a quarantine')
     .description(
-      'Shows the version of a server, the state of its store, the warnings about the store, and a pause of grants; without --all also the end of the TLS certificate of each address. JSON then has its names and days left, too.',
+      'Shows the version of a server, the state of its store, the warnings about the store, how the store carries out operations, and a pause of grants; without --all also the end of the TLS certificate of each address. JSON then has its names and days left, too.',
     );
   command.option(
     '--all',
@@ -171,6 +184,7 @@ function lines(info: GetServerInfoResponse, certificates: readonly Certificate[]
   return fields([
     ['version', version],
     ['store', storeText(info)],
+    ['operations', executionText(info)],
     ['grants', quarantine && pauseText(quarantine)],
     ...warningsBesidePause(info).map((warning) => ['warning', warning] as const),
     ...certificates.map(certificateRow),

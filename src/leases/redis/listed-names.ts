@@ -1,14 +1,18 @@
-import { leaseList, leaseUnlist } from '../../../generated/redis/scripts';
+import { leaseLibrary, leaseList, leaseUnlist } from '../../../generated/redis/scripts';
 import { StoreFailure } from '../../base/errors';
 import type { Resource, ResourceView } from '../lease';
 import type { ListedPart, ListStep, WaiterCount } from '../lease-store';
-import { type Commands, script, type Turn } from '../../redis/commands';
+import type { Commands, Turn } from '../../redis/commands';
+import { operation } from '../../redis/script';
 import type { Reply } from '../../redis/writer';
 import { LEASE_LAYOUT } from '../../redis/buckets';
 import { namesKeys } from './lease-keys';
 import { parseInspect, parseList } from './lease-replies';
 
-const scripts = { list: script(leaseList), unlist: script(leaseUnlist) };
+const scripts = {
+  list: operation(leaseLibrary, 'list', leaseList),
+  unlist: operation(leaseLibrary, 'unlist', leaseUnlist),
+};
 export const listScripts = Object.values(scripts);
 
 /**
@@ -20,6 +24,8 @@ const MOST_EXAMINED = { views: 32, waiterCounts: 64 } as const;
 export interface ListedNamesOptions {
   readonly commands: Commands;
   readonly prefix: string;
+  /** The first arguments of every operation. */
+  readonly head: readonly (string | number)[];
   /** The most holders, and the most waiters, that a view of a resource has. */
   readonly shownCount: number;
   /** Reads one resource exactly. */
@@ -54,7 +60,7 @@ export class ListedNames {
     what: keyof typeof MOST_EXAMINED,
     parseItem: (item: readonly Reply[]) => Item,
   ): Promise<ListedPart<Item>> {
-    const { commands, prefix, shownCount } = this.options;
+    const { commands, prefix, head, shownCount } = this.options;
     const keys = namesKeys(prefix, service, bucket);
     const turn: Turn = { priority: 'low', caller };
     const mostExamined = MOST_EXAMINED[what];
@@ -68,14 +74,14 @@ export class ListedNames {
       if (unused.length > 0) await this.unlist(keys, unused, turn);
       return part;
     };
-    return commands.send({ run: scripts.list, keys, args: [LEASE_LAYOUT, ...args], read, turn });
+    return commands.send({ run: scripts.list, keys, head, args: [LEASE_LAYOUT, ...args], read, turn });
   }
 
   /** Removes names from the index. If this fails, the names only cost time in the next list. */
   private async unlist(keys: readonly string[], names: readonly string[], turn: Turn): Promise<void> {
-    const { commands } = this.options;
-    const args = [LEASE_LAYOUT, ...names];
-    const unlisting = commands.send({ run: scripts.unlist, keys, args, read: () => undefined, turn });
+    const { commands, head } = this.options;
+    const args = [LEASE_LAYOUT, JSON.stringify(names)];
+    const unlisting = commands.send({ run: scripts.unlist, keys, head, args, read: () => undefined, turn });
     await unlisting.catch((error: unknown) => {
       if (!(error instanceof StoreFailure)) throw error;
     });

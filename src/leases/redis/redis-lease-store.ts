@@ -4,6 +4,7 @@ import {
   leaseClaim,
   leaseDelete,
   leaseInspect,
+  leaseLibrary,
   leaseLimit,
   leaseRelease,
   leaseRenew,
@@ -23,10 +24,9 @@ import {
   HIGH,
   LOW,
   NORMAL,
-  script,
-  type Script,
   type Turn,
 } from '../../redis/commands';
+import { operation, script, type Script } from '../../redis/script';
 import { isReplyError } from '../../redis/failure-class';
 import { type AnsweringNode, confirmed } from '../../redis/node/confirmations';
 import type { Reply } from '../../redis/writer';
@@ -78,7 +78,7 @@ import {
 } from './lease-replies';
 import { ListedNames, listScripts } from './listed-names';
 
-/** The arguments 2 to 10 of lease-revoke.lua. */
+/** The arguments of lease-revoke.lua. */
 function revokeArguments({ target, force, after }: RevokeCommand): (string | number)[] {
   const cursor = [after?.pass ?? 'first', after?.endUs ?? '', after?.requestId ?? ''];
   return [TARGETS[target.kind], force ? '1' : '0', ...targetArguments(target, after?.lastToken), ...cursor];
@@ -114,19 +114,22 @@ function countsAgain({ target, force }: RevokeCommand, reply: RevokeReply): bool
 }
 
 const scripts = {
-  acquire: script(leaseAcquire),
-  claim: script(leaseClaim),
-  withdraw: script(leaseWithdraw),
-  touch: script(leaseTouch),
-  renew: script(leaseRenew),
+  acquire: operation(leaseLibrary, 'acquire', leaseAcquire),
+  claim: operation(leaseLibrary, 'claim', leaseClaim),
+  withdraw: operation(leaseLibrary, 'withdraw', leaseWithdraw),
+  touch: operation(leaseLibrary, 'touch', leaseTouch),
+  renew: operation(leaseLibrary, 'renew', leaseRenew),
   renewMany: script(leaseRenewMany),
-  release: script(leaseRelease),
-  inspect: script(leaseInspect),
-  watch: script(leaseWatch),
-  limit: script(leaseLimit),
-  delete: script(leaseDelete),
-  revoke: script(leaseRevoke),
+  release: operation(leaseLibrary, 'release', leaseRelease),
+  inspect: operation(leaseLibrary, 'inspect', leaseInspect),
+  watch: operation(leaseLibrary, 'watch', leaseWatch),
+  limit: operation(leaseLibrary, 'limit', leaseLimit),
+  delete: operation(leaseLibrary, 'delete', leaseDelete),
+  revoke: operation(leaseLibrary, 'revoke', leaseRevoke),
 };
+
+/** In place of the arguments of a guard, for the operations without one. */
+const NO_GUARD = ['', 0] as const;
 
 /** Each new connection loads these scripts into Redis. */
 export const leaseScripts: readonly Script[] = [...Object.values(scripts), ...listScripts];
@@ -151,11 +154,15 @@ export class RedisLeaseStore implements LeaseStore {
   readonly bucketOf = bucketOf;
   private listener: StoreListener | undefined;
   private readonly names: ListedNames;
+  /** The first arguments of every operation. */
+  private readonly head: readonly (string | number)[];
 
   constructor(private readonly options: LeaseStoreOptions) {
     const { commands, prefix } = options;
+    this.head = [options.serverId, options.retentionMs];
+    const head = [...this.head, ...NO_GUARD];
     const inspect = (resource: Resource, caller?: object) => this.inspect(resource, caller);
-    this.names = new ListedNames({ commands, prefix, shownCount: SHOWN_COUNT, inspect });
+    this.names = new ListedNames({ commands, prefix, head, shownCount: SHOWN_COUNT, inspect });
   }
 
   listen(listener: StoreListener): void {
@@ -176,7 +183,6 @@ export class RedisLeaseStore implements LeaseStore {
       flag(how.takeOver),
       initialLimit ?? '',
       how.maxWaiters,
-      this.options.retentionMs,
     ]);
   }
 
@@ -185,7 +191,6 @@ export class RedisLeaseStore implements LeaseStore {
       ...fieldsOf(wanted),
       wanted.initialLimit ?? '',
       ticket,
-      this.options.retentionMs,
     ]);
   }
 
@@ -195,13 +200,12 @@ export class RedisLeaseStore implements LeaseStore {
       command.attach,
       command.onlyUnheard ? GIVE_BACK_UNHEARD : flag(command.giveBack),
       command.fencingToken === undefined ? '' : String(command.fencingToken),
-      this.options.retentionMs,
     ]);
   }
 
   touch(resource: Resource, waiters: readonly CallRef[]): Promise<TouchReply> {
     const pairs = waiters.flatMap((waiter) => [waiter.requestId, waiter.attach]);
-    return this.run(HIGH, scripts.touch, resource, parseTouch, [this.options.retentionMs, ...pairs]);
+    return this.run(HIGH, scripts.touch, resource, parseTouch, [JSON.stringify(pairs)]);
   }
 
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
@@ -213,13 +217,12 @@ export class RedisLeaseStore implements LeaseStore {
       flag(command.stream?.takeOver ?? false),
       command.identity,
       command.metadata === undefined ? '' : JSON.stringify(command.metadata),
-      this.options.retentionMs,
     ]);
   }
 
   renewMany(leases: readonly LeaseToRenew[], patience: Patience): Promise<readonly (Renewed | undefined)[]> {
-    const { commands, guard, prefix, serverId, retentionMs } = this.options;
-    const args: (string | number)[] = [serverId, retentionMs];
+    const { commands, guard, prefix } = this.options;
+    const args: string[] = [];
     const keys: string[] = [];
     for (const { resource, requestId, secret, attach, identity } of leases) {
       const [state, epoch] = leaseKeys(prefix, resource);
@@ -228,7 +231,8 @@ export class RedisLeaseStore implements LeaseStore {
       args.push(requestId, secret, attach, identity);
     }
     const turn = patient(patience);
-    return commands.send({ run: scripts.renewMany, keys, args, read: parseRenewMany, guard, turn });
+    const { head } = this;
+    return commands.send({ run: scripts.renewMany, keys, head, args, read: parseRenewMany, guard, turn });
   }
 
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
@@ -237,20 +241,19 @@ export class RedisLeaseStore implements LeaseStore {
       command.secret,
       command.afterLoss?.attach ?? '',
       command.identity,
-      this.options.retentionMs,
     ]);
   }
 
   inspect(resource: Resource, caller?: object): Promise<ResourceView> {
-    return this.read({ priority: 'low', caller }, scripts.inspect, resource, [], parseInspect);
+    return this.read({ priority: 'low', caller }, scripts.inspect, resource, parseInspect);
   }
 
   watch(resource: Resource): Promise<WatchedView> {
-    const watching = this.read(LOW, scripts.watch, resource, [this.options.serverId], parseWatch);
+    const watching = this.read(LOW, scripts.watch, resource, parseWatch);
     return watching.catch((error: unknown) => {
       if (!isRefusal(error)) throw error;
       // A Redis without its replicas, or with a failing disk, refuses scripts that may write. The server gets no hints meanwhile.
-      return this.read(LOW, scripts.inspect, resource, [], parseWatch);
+      return this.read(LOW, scripts.inspect, resource, parseWatch);
     });
   }
 
@@ -264,22 +267,21 @@ export class RedisLeaseStore implements LeaseStore {
 
   setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
     const parse = (reply: GuardedReply) => parseSetLimit(resource, reply);
-    const args = [limit, expectedLimit ?? '', SHOWN_COUNT, this.options.retentionMs];
+    const args = [limit, expectedLimit ?? '', SHOWN_COUNT];
     return this.run(NORMAL, scripts.limit, resource, parse, args, ({ kind }) => kind === 'set');
   }
 
   remove(resource: Resource, { force }: RemoveCommand): Promise<RemoveReply> {
-    const args = [flag(force), randomUUID(), this.options.retentionMs];
+    const args = [flag(force), randomUUID()];
     // An unknown semaphore may have been deleted by an earlier try, which the replicas have not confirmed.
     return this.run(NORMAL, scripts.delete, resource, parseRemove, args, ({ kind }) => kind !== 'in-use');
   }
 
-  /** Runs a script that shows a resource. `first`: the arguments before those that both such scripts have. */
+  /** Runs a script that shows a resource. */
   private read<T>(
     turn: Turn,
     script: Script,
     resource: Resource,
-    first: readonly string[],
     parse: (resource: Resource, reply: readonly Reply[]) => { readonly shown: T; readonly isExact: boolean },
   ): Promise<T> {
     const { commands, prefix } = this.options;
@@ -290,15 +292,16 @@ export class RedisLeaseStore implements LeaseStore {
       if (isExact) return shown;
       // `touch` ends a batch of expired leases, then the script counts again.
       return this.touch(resource, []).then(
-        () => this.read(turn, script, resource, first, parse),
+        () => this.read(turn, script, resource, parse),
         (error: unknown) => {
           if (error instanceof StoreFailure && error.kind === 'quarantined') return shown;
           throw error;
         },
       );
     };
-    const args = [...first, SHOWN_COUNT, LEASE_LAYOUT];
-    return commands.send({ run: script, keys: leaseKeys(prefix, resource), args, read, turn });
+    const args = [SHOWN_COUNT, LEASE_LAYOUT];
+    const keys = leaseKeys(prefix, resource);
+    return commands.send({ run: script, keys, head: [...this.head, ...NO_GUARD], args, read, turn });
   }
 
   private recheck(resource: Resource, requestId: string): void {
@@ -307,7 +310,7 @@ export class RedisLeaseStore implements LeaseStore {
   }
 
   revoke(resource: Resource, command: RevokeCommand): Promise<RevokeReply> {
-    const args = [...revokeArguments(command), this.options.retentionMs];
+    const args = revokeArguments(command);
     const parse = (reply: GuardedReply) => {
       const parsed = parseRevoke(reply);
       if (reply.isRepeated && !countsAgain(command, parsed)) throw new StoreFailure('unknown', 'unavailable');
@@ -333,9 +336,9 @@ export class RedisLeaseStore implements LeaseStore {
     /** Whether replicas must confirm the state that the reply reports. Default: no. */
     mustConfirm?: (reply: T) => boolean,
   ): Promise<T> {
-    const { commands, guard, prefix, serverId, commandTimeoutMs } = this.options;
+    const { commands, guard, prefix, commandTimeoutMs } = this.options;
     const keys = leaseKeys(prefix, resource);
-    args.unshift(serverId);
+    const { head } = this;
     let firstSentAt: number | undefined;
     let isRepeated = false;
     const readAnswer = mustConfirm ? confirmed(keys[0], parse, mustConfirm) : parse;
@@ -354,7 +357,7 @@ export class RedisLeaseStore implements LeaseStore {
       if (reply.sentAt > until) throw new StoreFailure('unknown', 'unavailable');
       return commands.send(command);
     };
-    const command = { run: script, keys, args, read, guard, turn };
+    const command = { run: script, keys, head, args, read, guard, turn };
     const running = commands.send(command);
     running.catch((error: unknown) => {
       // The reply may come after the time of the command, or never.

@@ -2,10 +2,10 @@
 -- Acquires permits, or queues the request, or refuses it. A repeated request id gets the same lease or the same place.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 request id  3 attach  4 secret of a new lease  5 permits  6 mode  7 holder_id  8 metadata
---        9 ttl (us)  10 client: its request id and identity ("": no identity)  11 wait: 1 to queue, 0 to try once
---        12 take over a held lease: 1 for a stream or a session, else 0  13 limit of a new resource ("": the resource must exist)
---        14 maximum number of waiters  15 retention (ms)
+-- Args   id: request id  attach  secret: of a new lease  permits  mode  holder_id  metadata  ttl (us)
+--        client: its request id and identity ("": no identity)  wait: 1 to queue, 0 to try once
+--        take_over: 1 to take over a held lease, for a stream or a session, else 0
+--        initial_limit: of a new resource ("": the resource must exist)  max_waiters
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        WAITING ticket position queue_snapshot
 --        REFUSED queue_snapshot            the request did not wait and does not fit now
@@ -25,44 +25,43 @@
 -- @include shared/state.lua
 -- @include shared/transitions.lua
 -- @include shared/views.lua
-local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local permits, mode, holder_id, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
-local ttl, client, wait, take_over = tonumber(ARGV[9]), ARGV[10], ARGV[11] == '1', ARGV[12] == '1'
-local initial_limit, max_waiters, retention_ms = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
+local id, attach, secret, permits, mode, holder_id, metadata, ttl, client, wait, take_over, initial_limit, max_waiters = ...
+permits, ttl, wait, take_over = tonumber(permits), tonumber(ttl), wait == '1', take_over == '1'
+initial_limit, max_waiters = tonumber(initial_limit), tonumber(max_waiters)
 
 local refusal = epoch_check()
 if refusal then return refusal end
-begin(server, id)
+begin(id)
 purge()
 -- A request that does not wait must not be refused because of expired leases that are not purged yet.
-if is_unfinished() or (more and not wait) then return answer(retention_ms, 'AGAIN') end
+if is_unfinished() or (more and not wait) then return answer('AGAIN') end
 local request = records[id]
 if request and request.state == ENDED then
   if request.attach ~= attach and request.fencing_token then
     request.fencing_token, request.ticket = nil, nil -- a second call learns of the end, so no call may give the lease back
     store(id, request)
   end
-  return answer_finished(retention_ms, request)
+  return answer_finished(request)
 end
-if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
+if not find_or_create(initial_limit) then return answer('UNKNOWN') end
 
 if request and (request.permits ~= permits or request.mode ~= mode or request.holder_id ~= holder_id) then
   local field = request.holder_id ~= holder_id and 'holder_id' or request.mode ~= mode and 'mode' or 'permit_count'
-  return answer(retention_ms, 'MISMATCH', field)
+  return answer('MISMATCH', field)
 end
 
 if request and take_over and is_after(request.attach, attach) then
   grant_next()
-  return answer(retention_ms, 'SUPERSEDED')
+  return answer('SUPERSEDED')
 end
 if request and request.revoked then
   grant_next()
-  return answer_revoked(retention_ms, request, attach)
+  return answer_revoked(request, attach)
 end
 if request and request.state == HELD then
   if request.attach ~= attach then
     if take_over then
-      if is_holding(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+      if is_holding(request.attach) and server_of(request.attach) ~= calling_server then send_hint(request.attach, id) end
       request.attach, request.answered, request.returnable = attach, attach, 0
       request.ttl = math.max(request.ttl, ttl)
       set_end(id, math.max(end_of(id), now + ttl))
@@ -72,17 +71,17 @@ if request and request.state == HELD then
     store(id, request)
   end
   grant_next()
-  return answer_granted(retention_ms, id, request)
+  return answer_granted(id, request)
 end
 
 if never_fits(permits) then
   if request then dismiss(id, request) end
   grant_next()
-  return answer_never_fits(retention_ms)
+  return answer_never_fits()
 end
 
 if request then
-  if request.attach ~= attach and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+  if request.attach ~= attach and server_of(request.attach) ~= calling_server then send_hint(request.attach, id) end
   if request.metadata ~= metadata then is_shown_changed = true end
   request.attach, request.ttl, request.metadata = attach, ttl, metadata
   if request.state ~= OFFERED then
@@ -90,22 +89,22 @@ if request then
     put('queue', request.ticket, id)
     request.state = WAITING
     store(id, request)
-    mark_alive(server)
+    mark_alive(calling_server)
   end
 end
 local is_queue_empty = grant_next()
 if request and request.state == OFFERED then hold(id, request) end
-if request and request.state == HELD then return answer_granted(retention_ms, id, request) end
+if request and request.state == HELD then return answer_granted(id, request) end
 
 if not request then
   local at_once = is_queue_empty and fits(permits)
-  if not at_once and not wait then return answer(retention_ms, 'REFUSED', queue_snapshot()) end
+  if not at_once and not wait then return answer('REFUSED', queue_snapshot()) end
   local place_count = at_once and 0 or meta.queue + meta.detached
   if place_count >= max_waiters then
     if clean_queue() then grant_next() end -- the walk frees the places of dead servers' waiters
     count_again('queue')
     count_again('detached')
-    return answer(retention_ms, 'QUEUE_FULL', place_count)
+    return answer('QUEUE_FULL', place_count)
   end
   remove_old_tombstone(id)
   request = {
@@ -118,16 +117,15 @@ if not request then
   if at_once then
     take_permits(request)
     hold(id, request)
-    return answer_granted(retention_ms, id, request)
+    return answer_granted(id, request)
   end
   request.state = WAITING
   store(id, request)
   put('queue', request.ticket, id)
-  mark_alive(server)
+  mark_alive(calling_server)
 elseif not wait then
   detach(id, request)
   grant_next() -- without this request in the queue, the next waiter may fit
-  return answer(retention_ms, 'REFUSED', queue_snapshot())
+  return answer('REFUSED', queue_snapshot())
 end
-return answer(
-  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', key_of('queue'), id) + 1, queue_snapshot())
+return answer('WAITING', request.ticket, redis.call('ZRANK', key_of('queue'), id) + 1, queue_snapshot())

@@ -3,9 +3,7 @@
 -- its own ticket.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
---        10 client: its request id and identity ("": no identity)
---        11 limit of a new resource ("": the resource must exist)  12 ticket  13 retention (ms)
+-- Args   id ... initial_limit: as of lease-acquire.lua  ticket
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits client_request_id (absent without an identity)
 --        WAITING ticket position queue_snapshot
 --        SUPERSEDED                        another call speaks for the request
@@ -25,15 +23,14 @@
 -- @include shared/state.lua
 -- @include shared/transitions.lua
 -- @include shared/views.lua
-local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local permits, mode, holder_id, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local client, initial_limit, ticket, retention_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local id, attach, secret, permits, mode, holder_id, metadata, ttl, client, initial_limit, ticket = ...
+permits, ttl, initial_limit, ticket = tonumber(permits), tonumber(ttl), tonumber(initial_limit), tonumber(ticket)
 
 local refusal = epoch_check()
 if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
-begin(server, id)
+begin(id)
 if not refusal then purge() end
-if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+if is_unfinished() then return answer('AGAIN') end
 local request = records[id]
 local was_revoked
 if request then
@@ -43,20 +40,20 @@ else
 end
 if refusal and not was_revoked then return refusal end
 -- The request waited for a semaphore that was deleted. A new semaphore of the same name is another resource.
-if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
-if not request and was_revoked then return answer(retention_ms, 'FINISHED', 'revoked', '') end
-if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
-if request and request.state == ENDED then return answer_finished(retention_ms, request) end
+if not request and change.cut and ticket <= change.cut then return answer('UNKNOWN') end
+if not request and was_revoked then return answer('FINISHED', 'revoked', '') end
+if request and request.attach ~= attach then return answer('SUPERSEDED') end
+if request and request.state == ENDED then return answer_finished(request) end
 if request and request.revoked then
   grant_next()
-  return answer_revoked(retention_ms, request, attach)
+  return answer_revoked(request, attach)
 end
-if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
+if not find_or_create(initial_limit) then return answer('UNKNOWN') end
 
 if never_fits(permits) and not (request and request.state == HELD) then
   if request then dismiss(id, request) end
   grant_next()
-  return answer_never_fits(retention_ms)
+  return answer_never_fits()
 end
 
 if not request then
@@ -76,10 +73,9 @@ if request.state == DETACHED then
   request.state = WAITING
   store(id, request)
 end
-mark_alive(server)
+mark_alive(calling_server)
 if request.state == HELD then set_end(id, now + request.ttl) end
 grant_next()
 if request.state == OFFERED then hold(id, request) end
-if request.state == HELD then return answer_granted(retention_ms, id, request) end
-return answer(
-  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', key_of('queue'), id) + 1, queue_snapshot())
+if request.state == HELD then return answer_granted(id, request) end
+return answer('WAITING', request.ticket, redis.call('ZRANK', key_of('queue'), id) + 1, queue_snapshot())

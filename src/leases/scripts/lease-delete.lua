@@ -4,7 +4,7 @@
 -- scripts of the resource tell the rest before their own step.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 force: 1, else 0  3 id of this deletion  4 retention (ms)
+-- Args   force: 1, else 0  deletion_id
 -- Reply  DELETED | IN_USE number_of_holders number_of_waiters | UNKNOWN | AGAIN
 -- Holds  A repeated deletion answers DELETED while tombstones are kept, and does not delete a semaphore created since.
 --        After the first step no request from before the deletion is granted.
@@ -15,22 +15,23 @@
 -- @include shared/purge.lua
 -- @include shared/queue.lua
 -- @include shared/state.lua
-local server, force, deletion_id, retention_ms = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
+local force, deletion_id = ...
+force = force == '1'
 
 local refusal = epoch_check()
 if refusal then return refusal end
-begin(server, '')
+begin('')
 purge()
-if is_unfinished() then return answer(retention_ms, 'AGAIN') end
-if change.id == deletion_id then return answer(retention_ms, 'DELETED') end
-if not find_or_create(nil) then return answer(retention_ms, change.at and 'DELETED' or 'UNKNOWN') end
+if is_unfinished() then return answer('AGAIN') end
+if change.id == deletion_id then return answer('DELETED') end
+if not find_or_create(nil) then return answer(change.at and 'DELETED' or 'UNKNOWN') end
 if not force then
   if clean_queue() then grant_next() end
   -- Expired leases and waiters of dead servers are still there, and must not count.
-  if more then return answer(retention_ms, 'AGAIN') end
+  if more then return answer('AGAIN') end
   count_again('queue')
   if has_holders() or meta.queue > 0 then
-    return answer(retention_ms, 'IN_USE', meta.ends + meta.offers, meta.queue)
+    return answer('IN_USE', meta.ends + meta.offers, meta.queue)
   end
 end
 
@@ -42,4 +43,4 @@ change = { at = now, cut = meta.last_ticket, id = deletion_id, dissolving = true
 end_all_requests()
 -- The answer is not AGAIN, because a repeated deletion could delete a new semaphore. The next script goes on.
 if is_unfinished() then more = true end
-return answer(retention_ms, 'DELETED')
+return answer('DELETED')

@@ -3,12 +3,12 @@
 -- deleted. Or pauses an existing semaphore with the limit 0 and keeps its limit, or ends the pause.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 limit, or "pause", or "resume"  3 expected limit ("": any)
---        4 maximum number of holders and of waiters to show  5 retention (ms)
+-- Args   wish: the limit, or "pause", or "resume"  expected_limit ("": any)
+--        max_shown: the most holders, and the most waiters, to show
 -- Reply  SET resource_view
 --        MISMATCH limit                    the limit in force is not the expected limit
 --        NOT_KEPT                          pause and resume: the limit is 0, and there is no kept limit
---        UNKNOWN                           there is no semaphore, and a limit was expected, or argument 2 is no limit
+--        UNKNOWN                           there is no semaphore, and a limit was expected, or `wish` is no limit
 --        AGAIN
 -- Holds  Takes nothing from holders. After a lower limit, no grant exceeds the limit, not even the claim of an earlier
 --        offer. Waiters that never fit get NEVER_FITS. A repeated call gets the same answer.
@@ -19,24 +19,24 @@
 -- @include shared/queue.lua
 -- @include shared/state.lua
 -- @include shared/views.lua
-local server, wish, expected = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local max_shown, retention_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+local wish, expected_limit, max_shown = ...
+expected_limit, max_shown = tonumber(expected_limit), tonumber(max_shown)
 
 local refusal = epoch_check()
 if refusal then return refusal end
-begin(server, '')
+begin('')
 purge()
-if is_unfinished() or more then return answer(retention_ms, 'AGAIN') end -- the answer must not show expired leases
+if is_unfinished() or more then return answer('AGAIN') end -- the answer must not show expired leases
 local limit = tonumber(wish)
 local is_known = find_or_create(nil)
-if not is_known and (expected or not limit) then return answer(retention_ms, 'UNKNOWN') end
+if not is_known and (expected_limit or not limit) then return answer('UNKNOWN') end
 local kept = kept_limit()
 if not limit then
-  if meta.limit == 0 and not kept then return answer(retention_ms, 'NOT_KEPT') end
+  if meta.limit == 0 and not kept then return answer('NOT_KEPT') end
   limit = wish == 'pause' and 0 or kept or meta.limit
 end
-if expected and meta.limit ~= expected and meta.limit ~= limit then
-  return answer(retention_ms, 'MISMATCH', meta.limit)
+if expected_limit and meta.limit ~= expected_limit and meta.limit ~= limit then
+  return answer('MISMATCH', meta.limit)
 end
 
 find_or_create(limit)
@@ -59,4 +59,4 @@ else
   if change.misfits then walk_queue() end
   grant_next()
 end
-return answer(retention_ms, 'SET', resource_view(max_shown))
+return answer('SET', resource_view(max_shown))

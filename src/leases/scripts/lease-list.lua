@@ -3,11 +3,12 @@
 -- a holder or a waiter, and all semaphores. Expired leases do not count.
 --
 -- KEYS   1 index of names of a bucket and a service (shared/layout.lua)  2 epoch of the bucket
--- ARGV   1 version of the server's layout of leases  2 prefix of the names to examine  3 examine the names after this name
---        ("": from the first)  4 maximum number of names to examine  5 maximum number of names to answer
---        6 only resources that show a holder or a waiter with this holder_id ("": any)
---        7 answer 1: views of resources, 0: numbers of waiters  8 maximum number of holders and of waiters to show
---        9 only resources that show a holder or a waiter with this identity; with 6, one that has both ("": any)
+-- Args   layout: the version of the server's layout of leases  prefix: of the names to examine
+--        after: examine the names after this name ("": from the first)  most_examined, most_names: how many names to
+--        examine, and to answer  holder_id: only resources that show a holder or a waiter with this holder_id ("": any)
+--        wants_views: 1 answers views of resources, 0 numbers of waiters  most_people: the most holders, and the most
+--        waiters, to show  identity: only resources that show a holder or a waiter with this identity; with a holder_id,
+--        one that has both ("": any)
 -- Reply  { { name, resource_view, is_inexact } or { name, number of waiters } ... },
 --        last examined name ("": no more names), number of examined names,
 --        { names that may leave the index (lease-unlist.lua) ... }
@@ -15,20 +16,17 @@
 --        nothing                           the bucket has leases of another layout
 -- Holds  Read-only, so a replica may answer. Stops after MOST_WORK, a bound for the records that the script reads.
 --
--- @include ../../redis/scripts/shared/layout-of.lua
+-- @include shared/epoch-check.lua
 -- @include shared/other-names.lua
 -- @include shared/state.lua
 -- @include shared/views.lua
-local layout, prefix, after = ARGV[1], ARGV[2], ARGV[3]
-local most_examined, most_names, holder_id = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local wants_views, most_people, identity = ARGV[7] == '1', tonumber(ARGV[8]), ARGV[9]
+local layout, prefix, after, most_examined, most_names, holder_id, wants_views, most_people, identity = ...
+most_names, wants_views, most_people = tonumber(most_names), wants_views == '1', tonumber(most_people)
 local MOST_WORK = 64 -- in records; METADATA_BYTES of metadata count as one more
 local METADATA_BYTES = 512
 
-local epoch = redis.call('GET', EPOCH_KEY)
-local stored_layout = layout_of(epoch)
-if stored_layout and stored_layout ~= layout then return {} end
-clock_shift = clock_shift_of(epoch)
+if not may_look(layout) then return {} end
+open_index()
 
 local function is_in_use()
   if has_semaphores then return meta.limit ~= nil end
@@ -38,7 +36,7 @@ local function is_in_use()
   for _, time in ipairs(lease_ends) do
     if time > latest then return true end
   end
-  return meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. NOW_TEXT, '+inf') > 0
+  return meta.offers > 0 and redis.call('ZCOUNT', key_of('offers'), '(' .. now_text, '+inf') > 0
 end
 
 local is_filtered = holder_id ~= '' or identity ~= ''

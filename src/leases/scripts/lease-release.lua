@@ -2,10 +2,10 @@
 -- Ends a lease by its secret, and by the identity of its holder.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 request id  3 secret
---        4 "": the holder releases the lease; else the attach of a stream that has reported `lost`, which may end the
---          lease only if no other call was answered with the lease
---        5 identity of the caller ("": none)  6 retention (ms)
+-- Args   id: request id  secret
+--        attach: "": the holder releases the lease; else of a stream that has reported `lost`, which may end the lease only
+--        if no other call was answered with the lease
+--        identity: of the caller ("": none)
 -- Reply  RELEASED
 --        ENDED cause                       the lease had ended before
 --        GONE                              no lease has this secret, or another identity holds the lease
@@ -19,22 +19,22 @@
 -- @include shared/leases.lua
 -- @include shared/purge.lua
 -- @include shared/queue.lua
-local server, id, secret, attach, identity, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local id, secret, attach, identity = ...
 
 local refusal = epoch_check()
 if refusal and refusal[1] == 'LAYOUT' then return refusal end
-begin(server, id)
+begin(id)
 purge()
-if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+if is_unfinished() then return answer('AGAIN') end
 local request = records[id]
 local is_known = is_holder(request, secret, identity)
 if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then
   grant_next() -- `purge` may have ended this lease, and freed its permits
-  if not is_known then return answer(retention_ms, 'GONE') end
-  if request.state == ENDED then return answer(retention_ms, 'ENDED', request.cause) end
-  return answer(retention_ms, request.state == HELD and 'SUPERSEDED' or 'GONE')
+  if not is_known then return answer('GONE') end
+  if request.state == ENDED then return answer('ENDED', request.cause) end
+  return answer(request.state == HELD and 'SUPERSEDED' or 'GONE')
 end
 end_lease(id, request, attach == '' and 'released' or 'expired')
 if attach == '' and is_holding(request.attach) then send_hint(request.attach, id) end
 grant_next()
-return answer(retention_ms, 'RELEASED')
+return answer('RELEASED')

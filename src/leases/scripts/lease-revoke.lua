@@ -4,12 +4,11 @@
 -- offer as a holder.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 target: "token", "lease", "all" or "waiter"  3 force: 1, else 0
---        4 token, lease: the fencing token; all: the last token before the first step ("": the first step)
---        5 lease: its request id ("": another target)  6 waiter: its position  7 waiter: its enqueue time (us)
---        8 pass: "first", "later" or "found" (below)
---        9 the end (us) of the last lease of the step before ("" or 0: a pass begins)  10 the request id of that lease
---        11 retention (ms)
+-- Args   target: "token", "lease", "all" or "waiter"  force: 1, else 0
+--        given_token: for "token" and "lease"; for "all" the last token before the first step ("": the first step)
+--        own_request: for "lease", its request id ("": another target)  position, enqueue_time (us): for "waiter"
+--        pass: "first", "later" or "found" (below)
+--        after_end (us), after_id: the last lease of the step before (the end "" or 0: a pass begins)
 -- Reply  REVOKED count latest_end_us { last_token pass end_us request_id }
 --                                          the number of leases, offers or waiters that this step found; the latest end of
 --                                          these leases (0: none keeps permits); where the next step goes on ({}: done)
@@ -26,17 +25,16 @@
 -- @include shared/purge.lua
 -- @include shared/queue.lua
 -- @include shared/state.lua
-local server, target, force = ARGV[1], ARGV[2], ARGV[3] == '1'
-local given_token, own_request = tonumber(ARGV[4]), ARGV[5]
-local position, enqueue_time = tonumber(ARGV[6]), tonumber(ARGV[7])
-local pass, after_end, after_id, retention_ms = ARGV[8], tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11])
+local target, force, given_token, own_request, position, enqueue_time, pass, after_end, after_id = ...
+force, given_token, position = force == '1', tonumber(given_token), tonumber(position)
+enqueue_time, after_end = tonumber(enqueue_time), tonumber(after_end)
 
 local refusal = epoch_check()
 if refusal and (refusal[1] == 'STALE' or refusal[1] == 'LAYOUT') then return refusal end
-begin(server, '')
+begin('')
 purge()
-if is_unfinished() then return answer(retention_ms, 'AGAIN') end
-if not find_or_create(nil) then return answer(retention_ms, 'UNKNOWN') end
+if is_unfinished() then return answer('AGAIN') end
+if not find_or_create(nil) then return answer('UNKNOWN') end
 
 local count, latest_end, continuation = 0, 0, {}
 
@@ -44,7 +42,7 @@ local count, latest_end, continuation = 0, 0, {}
 -- revoked, even after its tombstone is forgotten.
 local function remember_ticket(request)
   local key = key_of('revoked')
-  redis.call('ZADD', key, NOW_TEXT, int(request.ticket))
+  redis.call('ZADD', key, now_text, int(request.ticket))
   redis.call('ZREMRANGEBYRANK', key, '0', -1 - MOST_TICKETS)
   redis.call('PEXPIREAT', key, int(math.floor((now + KEEP_TICKET_US) / 1000)))
 end
@@ -169,4 +167,4 @@ else
   revoke_holders(given_token or meta.last_token)
 end
 grant_next()
-return answer(retention_ms, 'REVOKED', count, latest_end, continuation)
+return answer('REVOKED', count, latest_end, continuation)

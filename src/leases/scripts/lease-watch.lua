@@ -2,7 +2,7 @@
 -- Shows a resource to a server with watches, and registers the server, so that scripts tell the server of changes.
 --
 -- KEYS   the resource's keys (shared/layout.lua)
--- ARGV   1 server  2 maximum number of holders and of waiters to show  3 version of the server's layout of leases
+-- Args   as of lease-inspect.lua
 -- Reply  resource_view is_inexact time_us   is_inexact is 1 if the permits in use may count expired leases, so that the
 --                                          server must touch the resource first; else 0
 --        nothing                           the bucket has leases of another layout
@@ -12,27 +12,25 @@
 --        an unknown or deleted semaphore. At most MOST_WATCHERS servers are registered. Further servers learn of changes by
 --        their next read.
 --
--- @include ../../redis/scripts/shared/layout-of.lua
+-- @include shared/epoch-check.lua
 -- @include shared/servers.lua
 -- @include shared/state.lua
 -- @include shared/views.lua
 local UNUSED_EXPIRY_MS = '10000' -- the expiry of a name that has only registrations
-local server, max_shown = ARGV[1], tonumber(ARGV[2])
+local max_shown, layout = ...
+max_shown = tonumber(max_shown)
 
-local epoch = redis.call('GET', EPOCH_KEY)
-local layout = layout_of(epoch)
-if layout and layout ~= ARGV[3] then return {} end
-clock_shift = clock_shift_of(epoch)
-begin(server, '')
+if not may_look(layout) then return {} end
+begin('')
 if meta.limit == nil and is_semaphore() then meta.limit = tonumber(redis.call('GET', limit_key())) end
 
 local servers, count = watching_servers()
-local last = servers[server]
+local last = servers[calling_server]
 local is_due = not last and count < MOST_WATCHERS or last and math.abs(now - last) > WATCHED_US / 2
 if is_due and (meta.limit ~= nil or not is_semaphore()) then
-  servers[server] = now
+  servers[calling_server] = now
   redis.call('HSET', STATE_KEY, 'w', cmsgpack.pack(servers))
   if meta.expires == 0 then redis.call('PEXPIRE', STATE_KEY, UNUSED_EXPIRY_MS) end
 end
 local view = resource_view(max_shown)
-return { view, more and 1 or 0, NOW_TEXT }
+return { view, more and 1 or 0, now_text }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { rightsMissing } from '../../../generated/redis/scripts';
+import { libraryNote, rightsMissing } from '../../../generated/redis/scripts';
+import type { Script } from '../script';
 import { isNotOffered, isNotPermitted, isReplyError } from '../failure-class';
 import type { ClockSample } from './server-clock';
 
@@ -9,6 +10,11 @@ const PAGE = 'docs/operations/deploy.md#redis-user';
 const OWN_COMMANDS = ['PING', 'TIME', 'EVAL', 'EVALSHA', 'SCRIPT|LOAD'];
 /** Without this command only hints are lost, so the server works with a warning. */
 const HINTS = 'SPUBLISH';
+/** Without one of these commands, operations run by scripts and not by functions, so the server works with a warning. */
+const OF_LIBRARIES = ['FCALL', 'FUNCTION|LOAD'];
+/** Without one of these commands, unused libraries stay in Redis, so the server works with a warning. */
+const OF_OLD_LIBRARIES = ['FUNCTION|LIST', 'FUNCTION|DELETE'];
+const NOT_NEEDED = [HINTS, ...OF_LIBRARIES, ...OF_OLD_LIBRARIES];
 const CALL = /redis\.p?call\(\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/g;
 const WITH_PARTS = new Set(['MEMORY']);
 const MOST_SHOWN = 5;
@@ -19,17 +25,13 @@ export interface NeededRights {
   readonly commands: readonly string[];
 }
 
-/** The rights to run these scripts, and all commands in them. */
-export function rightsFor(
-  prefix: string,
-  scripts: readonly { readonly text: string }[],
-  inCluster: boolean,
-): NeededRights {
+/** The rights to run these scripts or their library, and all commands in them. */
+export function rightsFor(prefix: string, scripts: readonly Script[], inCluster: boolean): NeededRights {
   const called = scripts.flatMap(({ text }) => commandsIn(text));
-  return {
-    prefix,
-    commands: [...new Set([...OWN_COMMANDS, ...(inCluster ? ['ASKING'] : []), ...called])],
-  };
+  const hasLibrary = scripts.some(({ operation }) => operation);
+  const ofLibrary = hasLibrary ? [...OF_LIBRARIES, ...OF_OLD_LIBRARIES, ...commandsIn(libraryNote)] : [];
+  const commands = [...OWN_COMMANDS, ...(inCluster ? ['ASKING'] : []), ...ofLibrary, ...called];
+  return { prefix, commands: [...new Set(commands)] };
 }
 
 /** The commands in the text of a script, such as `GET` and `MEMORY|USAGE`. */
@@ -43,8 +45,10 @@ export function commandsIn(text: string): string[] {
 export interface MissingRights {
   /** About rights without which calls fail. Undefined: the user has these rights, or it is not known. */
   readonly fault: string | undefined;
-  /** About rights without which the server does less. Undefined: the user has these rights. */
-  readonly risk: string | undefined;
+  /** About rights without which the server does less, one sentence each. */
+  readonly risks: readonly string[];
+  /** False: the user may not load or call functions. */
+  readonly mayUseLibrary: boolean;
 }
 
 /** Undefined: Redis cannot say now. Rejects if Redis does not answer. */
@@ -53,12 +57,18 @@ export async function askMissing(client: Redis, needed: NeededRights): Promise<M
   const command = ['EVAL_RO', rightsMissing, '0', `${prefix}:{0}:rights`, ...commands] as const;
   try {
     const missing = (await client.call(...command)) as string[];
+    const mayUseLibrary = !missing.some((command) => OF_LIBRARIES.includes(command));
     return {
       fault: faultText(missing, prefix),
-      risk: missing.includes(HINTS) ? hintsText(prefix) : undefined,
+      risks: [
+        ...(missing.includes(HINTS) ? [hintsText(prefix)] : []),
+        ...(mayUseLibrary ? [] : [libraryText(missing)]),
+        ...(missing.some((command) => OF_OLD_LIBRARIES.includes(command)) ? [oldLibrariesText(missing)] : []),
+      ],
+      mayUseLibrary,
     };
   } catch (error) {
-    if (isNotPermitted(error)) return { fault: undefined, risk: UNCHECKED };
+    if (isNotPermitted(error)) return { fault: undefined, risks: [UNCHECKED], mayUseLibrary: true };
     if (isReplyError(error)) return undefined; // loading, busy, or a replica without its master
     throw error;
   }
@@ -70,8 +80,21 @@ function hintsText(prefix: string): string {
   return `this Redis user may not publish to channels, so a waiter on another server may wait up to a second longer for its grant; allow +spublish and the channels &${prefix}:* to the user`;
 }
 
+function libraryText(missing: readonly string[]): string {
+  return `this Redis user may not run ${listOf(OF_LIBRARIES, missing)}, so locks and semaphores run as scripts in place of functions, which cost Redis more; give the user the rights of ${PAGE}`;
+}
+
+function oldLibrariesText(missing: readonly string[]): string {
+  return `this Redis user may not run ${listOf(OF_OLD_LIBRARIES, missing)}, so libraries of earlier versions stay in Redis; give the user the rights of ${PAGE}`;
+}
+
+function listOf(commands: readonly string[], missing: readonly string[]): string {
+  const names = commands.filter((command) => missing.includes(command));
+  return names.map((command) => command.replace('|', ' ')).join(' and ');
+}
+
 function faultText(missing: readonly string[], prefix: string): string | undefined {
-  const needed = missing.filter((command) => command !== HINTS);
+  const needed = missing.filter((command) => !NOT_NEEDED.includes(command));
   if (needed.length === 0) return undefined;
   const shown = needed.slice(0, MOST_SHOWN).map((command) => command.replace('|', ' '));
   const others = needed.length - shown.length;

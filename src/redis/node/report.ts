@@ -38,7 +38,7 @@ function nodeWarnings(
     ...(topology ? replicationRisks(answers, topology, quarantineMs) : []),
     nearlyFullBecause(answers),
     undurableBecause(answers),
-    missing?.risk,
+    ...(missing?.risks ?? []),
   ];
   return { warnings: [...faults, ...risks.filter(isSet)], unsuitable: faults.length > 0 };
 }
@@ -170,6 +170,8 @@ export interface NodeReport {
   readonly replicaLagBytes: number;
   /** A sentence about rights of the Redis user without which calls fail. Undefined: the user has all, or is not known. */
   readonly missingRights: string | undefined;
+  /** False: the Redis user may not load or call functions. */
+  readonly mayUseLibrary: boolean;
   /** Sentences for the log and for GetServerInfo. */
   readonly warnings: readonly string[];
   /** True if this Redis can lose leases in ordinary operation, not only in a failure. */
@@ -196,6 +198,7 @@ export function nodeReportOf(
   const memoryShare = memoryShareOf(info);
   const replicaLagBytes = replicaLagBytesOf(info);
   const missingRights = answers.missing?.fault;
+  const mayUseLibrary = answers.missing?.mayUseLibrary ?? true;
   if (runId === undefined) {
     return {
       runId,
@@ -206,6 +209,7 @@ export function nodeReportOf(
       memoryShare,
       replicaLagBytes,
       missingRights,
+      mayUseLibrary,
       warnings,
       unsuitable,
     };
@@ -224,6 +228,7 @@ export function nodeReportOf(
     memoryShare,
     replicaLagBytes,
     missingRights,
+    mayUseLibrary,
     warnings,
     unsuitable,
   };

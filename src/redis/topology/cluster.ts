@@ -130,6 +130,11 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
       .missingRights;
   }
 
+  get hasLibrary(): boolean | undefined {
+    const known = this.masterNodes().flatMap(({ hasLibrary }) => hasLibrary ?? []);
+    return known.length === 0 ? undefined : known.every(Boolean);
+  }
+
   /** The longest remaining quarantine of any node. */
   get quarantine(): Quarantine | undefined {
     return longestOf([...this.members.values()].map(({ node }) => node.quarantine));

@@ -24,7 +24,9 @@ export class RedisNode implements StoreHealth, StoreOperations {
   constructor(options: NodeOptions) {
     this.epochs = new Epochs(options, () => this.connection);
     const scripts = [...(options.scripts ?? []), ...epochScripts];
-    this.connection = new RedisConnection({ ...options, scripts, guard: this.epochs });
+    const { nodeBuckets } = options;
+    const anyBucket = () => (nodeBuckets ? nodeBuckets.buckets()[0]?.[0] : 0);
+    this.connection = new RedisConnection({ ...options, scripts, anyBucket, guard: this.epochs });
   }
 
   /** Resolves when Redis answers for the first time and its epochs are known, or rejects after `timeoutMs`. */
@@ -50,6 +52,10 @@ export class RedisNode implements StoreHealth, StoreOperations {
     if (!quarantine) return this.connection.warnings;
     const sentence = `${CAUSES[quarantine.cause]}: nothing is granted until every lease that a client may believe in has ended; call EndQuarantine to end the quarantine now, if no client can still believe in a lost lease`;
     return [...this.connection.warnings, sentence];
+  }
+
+  get hasLibrary(): boolean | undefined {
+    return this.reachable ? this.connection.library?.state === 'loaded' : undefined;
   }
 
   get quarantine(): Quarantine | undefined {

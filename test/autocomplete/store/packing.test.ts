@@ -12,7 +12,7 @@ import {
   type Unpacked,
 } from '../../../src/autocomplete/redis/packing';
 import { systemClock } from '../../../src/base/clock';
-import { script } from '../../../src/redis/commands';
+import { script } from '../../../src/redis/script';
 import type { RedisConnection } from '../../../src/redis/connection';
 import type { RawReply } from '../../../src/redis/writer';
 import {

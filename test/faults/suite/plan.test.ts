@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { InProcessServer } from '../../end-to-end/in-process-server';
 import { applyPatch, compile, patched } from '../../support/build-variant';
@@ -7,7 +8,7 @@ import { closeAll } from '../../support/eventually';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { ROOT } from '../../support/root';
 import { MUTANT_NAMES, mutantOf } from './mutants/mutants';
-import { luaPatch } from './mutants/patch';
+import { luaPatch, SCRIPTS } from './mutants/patch';
 import { FAULT_NAMES, faultOf } from './nemesis/faults';
 import { planRound, TOPOLOGIES } from './plan';
 import { StoreView } from './store-view';
@@ -91,12 +92,37 @@ describe('plan', () => {
   });
 });
 
+/** What a source exports. */
+function exportsOf(source: string): Record<string, string> {
+  const exported: Record<string, string> = {};
+  runInNewContext(compile(SCRIPTS, source), { exports: exported });
+  return exported;
+}
+
 describe('mutants', () => {
   test.each(MUTANT_NAMES)('the sources contain the texts that the mutant %s replaces', (name) => {
     const { patches } = mutantOf(name);
     for (const { find, replace } of patches) expect(replace).not.toBe(find);
     for (const [file, source] of patched(patches)) {
       expect(compile(file, source)).not.toBe(compile(file, readFileSync(join(ROOT, file), 'utf8')));
+    }
+  });
+
+  test('Redis loads the library and all scripts of each mutant of a script', async () => {
+    const redis = await RedisProcess.start();
+    try {
+      const load = async (exported: Readonly<Record<string, string>>) => {
+        const { leaseLibrary = '', ...texts } = exported;
+        for (const text of Object.values(texts)) await redis.command('SCRIPT', 'LOAD', text);
+        await redis.command('FUNCTION', 'LOAD', 'REPLACE', leaseLibrary);
+      };
+      for (const name of MUTANT_NAMES) {
+        const source = patched(mutantOf(name).patches).get(SCRIPTS);
+        if (source !== undefined)
+          expect([name, await load(exportsOf(source)).catch(String)]).toEqual([name, undefined]);
+      }
+    } finally {
+      await redis.close();
     }
   });
 
@@ -107,9 +133,18 @@ describe('mutants', () => {
     );
   });
 
+  test('a patch changes only the lines that it means', () => {
+    const patch = { file: 'src/x.ts', find: 'a', replace: 'aa' };
+    expect(applyPatch('x a a\ny a', { ...patch, lines: /^x/ })).toBe('x aa aa\ny a');
+    expect(() => applyPatch('x b\ny a', { ...patch, lines: /^x/ })).toThrow('does not contain');
+  });
+
   test('a Lua patch replaces constants and record fields by their embedded form, but not inside quotes', () => {
-    const { find } = luaPatch("redis.call('HGET', STATE_KEY, BATCH, 'BATCH', request.state)", '');
-    expect(find).toBe("redis.call('HGET', KEYS[1], 64, 'BATCH', r.s)");
+    const patches = luaPatch("redis.call('HGET', STATE_KEY, BATCH, 'BATCH', rare().one(request.state))", '');
+    expect(patches.map(({ find }) => find)).toEqual([
+      "redis.call('HGET', STATE_KEY, 64, 'BATCH', one(r.s))", // in the library
+      "redis.call('HGET', KEYS[1], 64, 'BATCH', rare().one(r.s))",
+    ]);
   });
 });
 

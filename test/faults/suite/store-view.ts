@@ -43,11 +43,11 @@ export class StoreView {
     return timeUs(redis);
   }
 
-  /** The number of scripts that ran since the start of the store. */
+  /** The number of scripts and calls of the library that ran since the start of the store. */
   async scriptRuns(redis: RedisProcess): Promise<number> {
     const stats = String(await redis.command('INFO', 'commandstats'));
-    const counts = [...stats.matchAll(/^cmdstat_evalsha:calls=(\d+)|^cmdstat_eval:calls=(\d+)/gm)];
-    return counts.reduce((sum, [, evalsha, plain]) => sum + Number(evalsha ?? plain), 0);
+    const counts = [...stats.matchAll(/^cmdstat_(?:evalsha|eval|fcall):calls=(\d+)/gm)];
+    return counts.reduce((sum, [, calls]) => sum + Number(calls), 0);
   }
 
   async info(redis: RedisProcess, section: string, field: string): Promise<number> {

@@ -1,6 +1,10 @@
 import { type HoldEvent, LockMode, LossCause } from '../../../generated/typescript/holdfast/v1/lease';
 import { SemaphoreServiceClient } from '../../../generated/typescript/holdfast/v1/semaphore_service';
-import { Feature, StoreState } from '../../../generated/typescript/holdfast/v1/server_service';
+import {
+  Feature,
+  StoreExecution,
+  StoreState,
+} from '../../../generated/typescript/holdfast/v1/server_service';
 import type { Call } from '../../../src/base/call';
 import { HoldfastError } from '../../../src/base/errors';
 import type { HoldEvent as EngineEvent, ResourceView, Service } from '../../../src/leases/lease';
@@ -286,9 +290,15 @@ describe('translation of locks', () => {
         Feature.FEATURE_SEMAPHORE_PAUSE,
       ],
       storeState: StoreState.STORE_STATE_READY,
+      storeExecution: StoreExecution.STORE_EXECUTION_FUNCTIONS,
       storeWarnings: harness.store.warnings,
     };
     expect(await call(info, info.getServerInfo, {})).toEqual(expected);
+    harness.store.hasLibrary = false;
+    expect(await call(info, info.getServerInfo, {})).toMatchObject({
+      storeExecution: StoreExecution.STORE_EXECUTION_SCRIPTS,
+    });
+    harness.store.hasLibrary = true;
     harness.store.setReachable(false);
     expect(await call(info, info.getServerInfo, {})).toEqual({
       ...expected,

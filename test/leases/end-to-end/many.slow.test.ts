@@ -12,13 +12,13 @@ import { closeAll, eventually } from '../../support/eventually';
 import { FakeCall, RecordedViews } from '../../support/fake-call';
 import { runtimeOn } from '../../support/manual-clock';
 import { RedisProcess } from '../../support/processes/redis-process';
+import { scriptCalls } from '../../support/redis-operations';
 import { connectTestStore } from '../../support/test-store';
 
 describe('watches', () => {
   /** The number of scripts that Redis has run. */
   async function scriptCount(redis: RedisProcess): Promise<number> {
-    const stats = (await redis.command('INFO', 'commandstats')) as string;
-    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+    return scriptCalls(String(await redis.command('INFO', 'commandstats')));
   }
 
   async function scriptsPerSecond(redis: RedisProcess, seconds: number): Promise<number> {

@@ -9,7 +9,8 @@ import { lock, SessionStream } from '../../support/clients/session-stream';
 import type { HoldStream } from '../../support/clients/streams';
 import { closeAll, eventually } from '../../support/eventually';
 import { RedisProcess, serverUrl } from '../../support/processes/redis-process';
-import { type RedisCommand, TcpProxy } from '../../support/proxy/tcp-proxy';
+import { TcpProxy } from '../../support/proxy/tcp-proxy';
+import { isScript } from '../../support/redis-operations';
 
 describe('semaphore races', () => {
   const HOUR_MS = 3_600_000;
@@ -229,8 +230,6 @@ describe('late grants', () => {
   const REPLY_DELAY_MS = 160;
   const CALLERS = 60;
   const NAMES = 20;
-
-  const isScript = ({ name }: RedisCommand) => name === 'EVALSHA' || name === 'EVAL';
 
   let redis: RedisProcess;
   let onlooker: InProcessServer;

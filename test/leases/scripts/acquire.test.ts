@@ -222,7 +222,7 @@ describe('lease-acquire', () => {
       const lock = fixture.resource();
       const now = await fixture.now();
       await fixture.redis.command('HSET', FROZEN_CLOCK, 's', 9_007_199_254, 'us', 740_992);
-      const failure = await fixture.step(leaseTouch, lock, 3_600_000).catch(String);
+      const failure = await fixture.step(leaseTouch, lock, '[]').catch(String);
       await fixture.redis.command('HSET', FROZEN_CLOCK, 's', now.slice(0, -6), 'us', now.slice(-6));
       expect(failure).toContain('clock is past 2^53 us');
     });

@@ -283,8 +283,7 @@ describe('while grants pause because the clock of Redis was set forward', () => 
         withFrozenClock(leaseUnlist),
         keys.length,
         ...keys,
-        LEASE_LAYOUT,
-        lock.name,
+        ...['s1', 3_600_000, '', 0, LEASE_LAYOUT, JSON.stringify([lock.name])],
       );
     await fixture.setNumbers(lock, { till: aMinuteAgo + 1 });
     expect(await unlist()).toEqual(['0']);

@@ -206,14 +206,14 @@ describe('lease-delete', () => {
 
     it('does not delete a newer semaphore if the same deletion is sent again after a lost reply', async () => {
       const { semaphore, holder } = await busy(2);
-      const send = () => fixture.step(leaseDelete, semaphore, '1', 'one deletion', 3_600_000);
+      const send = () => fixture.step(leaseDelete, semaphore, '1', 'one deletion');
       expect(await send()).toBe('DELETED');
       const newcomer = await fixture.request('s3', semaphore, { initialLimit: 7 });
       is('granted', await newcomer.try());
       expect(await send()).toBe('DELETED');
       is('granted', await newcomer.renew(newcomer.secret));
       expect(await holder.renew(holder.secret)).toEqual(REVOKED);
-      expect(await fixture.step(leaseDelete, semaphore, '1', 'another deletion', 3_600_000)).toBe('DELETED');
+      expect(await fixture.step(leaseDelete, semaphore, '1', 'another deletion')).toBe('DELETED');
       expect(await newcomer.renew(newcomer.secret)).toEqual(REVOKED);
     });
 
@@ -239,7 +239,7 @@ describe('lease-delete', () => {
     ];
     it.each(between)('finishes all its steps first if %s arrives between two steps', async (_, act, kind) => {
       const { semaphore, held, waiting } = await crowd(140, 140);
-      expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
+      expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion')).toBe('DELETED');
       expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(140 - BATCH);
       const newcomer = await fixture.request('s3', semaphore, { permits: 7, initialLimit: 7 });
       expect((await act(waiting[139] as Requester, newcomer)).kind).toBe(kind);
@@ -250,7 +250,7 @@ describe('lease-delete', () => {
 
     it('answers UNKNOWN to a waiter, even if the deletion takes more than a minute', async () => {
       const { semaphore, waiting } = await crowd(100, 100);
-      expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
+      expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion')).toBe('DELETED');
       await fixture.passInUse(semaphore, MINUTE_MS + 1);
       expect(await (waiting[99] as Requester).claim()).toEqual(UNKNOWN);
     });
@@ -271,7 +271,7 @@ describe('lease-delete', () => {
         // Leases of one end are ended in the order of their ids, so the batch of a holder is known only here.
         const lastId = (await fixture.idsIn(semaphore, 'ends')).at(-1);
         const last = held.find(({ requestId }) => requestId === lastId) as Requester;
-        expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
+        expect(await fixture.step(leaseDelete, semaphore, '1', 'a deletion')).toBe('DELETED');
         expect(await last[act](last.secret)).toEqual(REVOKED);
       }
     });

@@ -214,7 +214,7 @@ describe('lease-limit', () => {
         const all = await waiters(150, 's2', semaphore);
         await holder.release(holder.secret);
         await fixture.finishBatches(semaphore, () => Promise.resolve());
-        expect(await fixture.step(leaseLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
+        expect(await fixture.step(leaseLimit, semaphore, 10, '', 16)).toBe('SET');
         expect(await fixture.idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
         // The last waiter still has its offer.
         expect((await act(all[149] as Requester)).kind).toBe(kind);
@@ -230,7 +230,7 @@ describe('lease-limit', () => {
       await fixture.finishBatches(semaphore, () => Promise.resolve());
       const last = await fixture.request('s1', semaphore);
       is('granted', await last.try());
-      expect(await fixture.step(leaseLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
+      expect(await fixture.step(leaseLimit, semaphore, 10, '', 16)).toBe('SET');
       const server = await fixture.server('s1');
       const known = server.epochArguments;
       server.epochArguments = ['L2:another-run w 0 0', Number.MAX_SAFE_INTEGER];

@@ -1,6 +1,7 @@
 import type { Resource } from '../../../src/leases/lease';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { listReads, namesOfOneBucket, newPrefix } from '../../support/leases/lease-views';
+import { scriptCalls } from '../../support/redis-operations';
 import { is } from '../../support/reply-kinds';
 
 let fixture: LeaseFixture;
@@ -140,8 +141,7 @@ describe('lease-list', () => {
     const scripts = async () => {
       await fixture.redis.command('CONFIG', 'RESETSTAT');
       expect((await listed(first, { namePrefix })).items).toHaveLength(3);
-      const stats = String(await fixture.redis.command('INFO', 'commandstats'));
-      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
+      return scriptCalls(String(await fixture.redis.command('INFO', 'commandstats')));
     };
     await scripts(); // Redis may not know the scripts yet.
     expect(await scripts()).toBe(1);

@@ -206,7 +206,8 @@ describe('the index of names', () => {
   async function unlist({ service, name }: Resource): Promise<unknown> {
     const keys = namesKeys(PREFIX, service, bucketOf(name));
     const text = withFrozenClock(leaseUnlist);
-    return fixture.redis.command('EVAL', text, keys.length, ...keys, LEASE_LAYOUT, name);
+    const args = ['s1', 3_600_000, '', 0, LEASE_LAYOUT, JSON.stringify([name])];
+    return fixture.redis.command('EVAL', text, keys.length, ...keys, ...args);
   }
 });
 

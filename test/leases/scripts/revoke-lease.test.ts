@@ -210,7 +210,7 @@ describe('lease-revoke of one lease', () => {
       for (const waiter of waiters) is('waiting', await waiter.queue());
       await big.release(big.secret);
       await fixture.permits.finishBatches(semaphore, async () => undefined);
-      expect(await fixture.permits.step(leaseLimit, semaphore, 1, '', 16, 3_600_000)).toBe('SET');
+      expect(await fixture.permits.step(leaseLimit, semaphore, 1, '', 16)).toBe('SET');
       expect((await fixture.permits.stored(semaphore)).sets.offers.length).toBeGreaterThan(BATCH);
       expect((await fixture.step(semaphore, ALL)).count).toBe(1);
       expect(await fixture.permits.idsIn(semaphore, 'queue')).toHaveLength(limit - 1);

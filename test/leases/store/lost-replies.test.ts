@@ -9,9 +9,8 @@ import { Requester, type RequesterOptions } from '../../support/leases/lease-req
 import type { TestServer } from '../../support/leases/lease-server';
 import { serverUrl } from '../../support/processes/redis-process';
 import { type RedisCommand, TcpProxy } from '../../support/proxy/tcp-proxy';
+import { isScript, scriptCalls } from '../../support/redis-operations';
 import { is } from '../../support/reply-kinds';
-
-const isScript = ({ name }: RedisCommand) => name === 'EVALSHA' || name === 'EVAL';
 
 const TTL_MS = 20_000;
 
@@ -294,9 +293,7 @@ describe('commands that arrive late at Redis', () => {
   }
 
   async function scriptRuns(): Promise<number> {
-    const stats = String(await on.redis.command('INFO', 'commandstats'));
-    const counts = stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g);
-    return [...counts].reduce((sum, [, calls]) => sum + Number(calls), 0);
+    return scriptCalls(String(await on.redis.command('INFO', 'commandstats')));
   }
 
   /** Delays all commands of the slow server. They carry their deadline or no deadline. */

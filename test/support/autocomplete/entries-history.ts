@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { RedisEntryStore } from '../../../src/autocomplete/redis/redis-entry-store';
 import { StoreFailure } from '../../../src/base/errors';
-import { script, type Script } from '../../../src/redis/commands';
+import { script, type Script } from '../../../src/redis/script';
 import type { EntriesFixture } from './entries-fixture';
 import { loadedContent, PROFILE, storedMany, storeOf } from './entries-fixture';
 import { EntriesModel } from './entries-model';

@@ -149,13 +149,15 @@ export class LeaseFixture {
   async step(text: string, resource: Resource, ...args: (string | number)[]): Promise<string> {
     const keys = leaseKeys(PREFIX, resource);
     const epoch = (await this.redis.command('GET', this.epochKey(resource))) as string;
-    args.push(epoch, Number.MAX_SAFE_INTEGER);
     const [word] = (await this.redis.command(
       'EVAL',
       this.frozen ? withFrozenClock(text) : text,
       keys.length,
       ...keys,
       's1',
+      3_600_000,
+      epoch,
+      Number.MAX_SAFE_INTEGER,
       ...args,
     )) as [string];
     return word;

@@ -1,14 +1,8 @@
 import { type Clock, systemClock } from '../../../src/base/clock';
-import {
-  type Command,
-  type EpochGuard,
-  type FollowUp,
-  HIGH,
-  script,
-  type Script,
-} from '../../../src/redis/commands';
+import { type Command, type EpochGuard, type FollowUp, HIGH } from '../../../src/redis/commands';
+import { script, type Script } from '../../../src/redis/script';
 import { readHint } from '../../../src/leases/redis/lease-keys';
-import { RedisLeaseStore } from '../../../src/leases/redis/redis-lease-store';
+import { leaseScripts, RedisLeaseStore } from '../../../src/leases/redis/redis-lease-store';
 import type { CallRef, Granted } from '../../../src/leases/lease-store';
 import { RedisNode } from '../../../src/redis/topology/node';
 import { Notifications } from '../../../src/redis/topology/notifications';
@@ -20,7 +14,7 @@ const READ_CLOCK = "local clock = redis.call('TIME')\n";
 
 /** Epoch scripts keep the real clock, because servers compare their replies with their own clocks. */
 export function withFrozenClock(text: string): string {
-  if (!text.includes('NOW_TEXT')) return text;
+  if (!text.includes('now_text')) return text;
   if (!text.includes(READ_CLOCK)) throw new Error('the script does not read the clock');
   return text.replace(
     READ_CLOCK,
@@ -99,6 +93,7 @@ export class TestServer {
       ...options,
       endpoint: options.url,
       prefix: PREFIX,
+      scripts: leaseScripts.map((given) => this.variantOf(given)),
       onError: () => undefined,
     });
     const { epochs } = this.node;
@@ -112,15 +107,9 @@ export class TestServer {
         return Promise.resolve({ kind: 'quarantined', forMs: reply.pauseMs });
       },
     };
-    const changed = (text: string) => {
-      const clocked = options.frozenClock ? withFrozenClock(text) : text;
-      return options.smallHead ? withSmallHead(clocked) : clocked;
-    };
-    const clocked = (given: Script) =>
-      options.frozenClock || options.smallHead ? script(changed(given.text), given) : given;
     const send = commands.send.bind(commands);
     commands.send = <T>(command: Command<T>) => {
-      const run = typeof command.run === 'string' ? command.run : clocked(command.run);
+      const run = typeof command.run === 'string' ? command.run : this.variantOf(command.run);
       if (command.guard === undefined) return send({ ...command, run });
       const read: typeof command.read = (reply, ...rest) => {
         const { word, followUp } = reply;
@@ -144,6 +133,18 @@ export class TestServer {
       mayHaveMissedNews: () => void (this.missed += 1),
       workLeft: () => void (this.mores += 1),
     });
+  }
+
+  private variantOf(given: Script): Script {
+    const { frozenClock = false, smallHead = false } = this.options;
+    if (!frozenClock && !smallHead) return given;
+    const change = (text: string) => {
+      const clocked = frozenClock ? withFrozenClock(text) : text;
+      return smallHead ? withSmallHead(clocked) : clocked;
+    };
+    const { operation } = given;
+    const changed = operation && { ...operation, library: change(operation.library) };
+    return script(change(given.text), { ...given, operation: changed });
   }
 
   /** Subscribes to the hints of other servers. */

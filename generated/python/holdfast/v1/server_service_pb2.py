@@ -17,7 +17,7 @@ from holdfast.v1 import access_pb2 as holdfast_dot_v1_dot_access__pb2
 from holdfast.v1 import error_reason_pb2 as holdfast_dot_v1_dot_error__reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n holdfast/v1/server_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18holdfast/v1/access.proto\x1a\x1eholdfast/v1/error_reason.proto\"\x16\n\x14GetServerInfoRequest\"\x98\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12*\n\x07min_ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07max_ttl\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0b\x64\x65\x66\x61ult_ttl\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_stream_age\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10max_waiter_count\x18\x06 \x01(\x05\x12&\n\x08\x66\x65\x61tures\x18\x07 \x03(\x0e\x32\x14.holdfast.v1.Feature\x12,\n\x0bstore_state\x18\x08 \x01(\x0e\x32\x17.holdfast.v1.StoreState\x12\x16\n\x0estore_warnings\x18\t \x03(\t\x12+\n\nquarantine\x18\n \x01(\x0b\x32\x17.holdfast.v1.Quarantine\"&\n\x14\x45ndQuarantineRequest\x12\x0e\n\x06reason\x18\x01 \x01(\t\"X\n\x15\x45ndQuarantineResponse\x12\x31\n\x10\x65nded_quarantine\x18\x01 \x01(\x0b\x32\x17.holdfast.v1.Quarantine\x12\x0c\n\x04risk\x18\x02 \x01(\t\"v\n\x12ListCallersRequest\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12*\n\x08order_by\x18\x04 \x01(\x0e\x32\x18.holdfast.v1.CallerOrder\"\xc2\x01\n\x13ListCallersResponse\x12$\n\x07\x63\x61llers\x18\x01 \x03(\x0b\x32\x13.holdfast.v1.Caller\x12\x14\n\x0c\x63\x61ller_count\x18\x02 \x01(\x05\x12\"\n\x05other\x18\x03 \x01(\x0b\x32\x13.holdfast.v1.Caller\x12\x17\n\x0f\x64isplaced_count\x18\x04 \x01(\x03\x12\x32\n\x0frecent_duration\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xc9\x02\n\x06\x43\x61ller\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x12\n\ncall_count\x18\x03 \x01(\x03\x12\x15\n\rrefusal_count\x18\x04 \x01(\x03\x12\x19\n\x11recent_call_count\x18\x05 \x01(\x03\x12\x1c\n\x14recent_refusal_count\x18\x06 \x01(\x03\x12\x13\n\x0blease_count\x18\x07 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x08 \x01(\x05\x12\x14\n\x0cstream_count\x18\t \x01(\x05\x12\x18\n\x10\x63onnection_count\x18\n \x01(\x05\x12\x35\n\x13last_refusal_reason\x18\x0b \x01(\x0e\x32\x18.holdfast.v1.ErrorReason\x12&\n\x03\x61ge\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\"p\n\nQuarantine\x12\x35\n\x12remaining_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x1c.holdfast.v1.QuarantineCause*\xb0\x02\n\x07\x46\x65\x61ture\x12\x17\n\x13\x46\x45\x41TURE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x45\x41TURE_EXCLUSIVE_LOCKS\x10\x01\x12\x18\n\x14\x46\x45\x41TURE_SHARED_LOCKS\x10\x02\x12\x16\n\x12\x46\x45\x41TURE_SEMAPHORES\x10\x03\x12\x18\n\x14\x46\x45\x41TURE_AUTOCOMPLETE\x10\x04\x12\x11\n\rFEATURE_LISTS\x10\x05\x12\x13\n\x0f\x46\x45\x41TURE_WATCHES\x10\x06\x12\x16\n\x12\x46\x45\x41TURE_REVOCATION\x10\x07\x12\x1b\n\x17\x46\x45\x41TURE_METADATA_UPDATE\x10\x08\x12\x14\n\x10\x46\x45\x41TURE_SESSIONS\x10\t\x12\x13\n\x0f\x46\x45\x41TURE_CALLERS\x10\n\x12\x1b\n\x17\x46\x45\x41TURE_SEMAPHORE_PAUSE\x10\x0b*\xa5\x01\n\x0b\x43\x61llerOrder\x12\x1c\n\x18\x43\x41LLER_ORDER_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43\x41LLER_ORDER_CALL_COUNT\x10\x01\x12\x1e\n\x1a\x43\x41LLER_ORDER_REFUSAL_COUNT\x10\x02\x12\x1c\n\x18\x43\x41LLER_ORDER_LEASE_COUNT\x10\x03\x12\x1d\n\x19\x43\x41LLER_ORDER_WAITER_COUNT\x10\x04*\x96\x01\n\nStoreState\x12\x1b\n\x17STORE_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11STORE_STATE_READY\x10\x01\x12\x1b\n\x17STORE_STATE_UNREACHABLE\x10\x02\x12\x1b\n\x17STORE_STATE_QUARANTINED\x10\x04\x12\x1a\n\x16STORE_STATE_UNSUITABLE\x10\x03*\x8f\x01\n\x0fQuarantineCause\x12 \n\x1cQUARANTINE_CAUSE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aQUARANTINE_CAUSE_FORGOTTEN\x10\x01\x12\x1e\n\x1aQUARANTINE_CAUSE_RESTARTED\x10\x02\x12\x1a\n\x16QUARANTINE_CAUSE_CLOCK\x10\x03\x32\xa3\x02\n\rServerService\x12\\\n\rGetServerInfo\x12!.holdfast.v1.GetServerInfoRequest\x1a\".holdfast.v1.GetServerInfoResponse\"\x04\xc8\xf3\x18\x01\x12\\\n\rEndQuarantine\x12!.holdfast.v1.EndQuarantineRequest\x1a\".holdfast.v1.EndQuarantineResponse\"\x04\xc8\xf3\x18\x07\x12V\n\x0bListCallers\x12\x1f.holdfast.v1.ListCallersRequest\x1a .holdfast.v1.ListCallersResponse\"\x04\xc8\xf3\x18\x07\x42\x94\x01\n\x0f\x64\x65v.holdfast.v1B\x12ServerServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n holdfast/v1/server_service.proto\x12\x0bholdfast.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18holdfast/v1/access.proto\x1a\x1eholdfast/v1/error_reason.proto\"\x16\n\x14GetServerInfoRequest\"\xce\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12*\n\x07min_ttl\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07max_ttl\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0b\x64\x65\x66\x61ult_ttl\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_stream_age\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10max_waiter_count\x18\x06 \x01(\x05\x12&\n\x08\x66\x65\x61tures\x18\x07 \x03(\x0e\x32\x14.holdfast.v1.Feature\x12,\n\x0bstore_state\x18\x08 \x01(\x0e\x32\x17.holdfast.v1.StoreState\x12\x16\n\x0estore_warnings\x18\t \x03(\t\x12+\n\nquarantine\x18\n \x01(\x0b\x32\x17.holdfast.v1.Quarantine\x12\x34\n\x0fstore_execution\x18\x0b \x01(\x0e\x32\x1b.holdfast.v1.StoreExecution\"&\n\x14\x45ndQuarantineRequest\x12\x0e\n\x06reason\x18\x01 \x01(\t\"X\n\x15\x45ndQuarantineResponse\x12\x31\n\x10\x65nded_quarantine\x18\x01 \x01(\x0b\x32\x17.holdfast.v1.Quarantine\x12\x0c\n\x04risk\x18\x02 \x01(\t\"v\n\x12ListCallersRequest\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12*\n\x08order_by\x18\x04 \x01(\x0e\x32\x18.holdfast.v1.CallerOrder\"\xc2\x01\n\x13ListCallersResponse\x12$\n\x07\x63\x61llers\x18\x01 \x03(\x0b\x32\x13.holdfast.v1.Caller\x12\x14\n\x0c\x63\x61ller_count\x18\x02 \x01(\x05\x12\"\n\x05other\x18\x03 \x01(\x0b\x32\x13.holdfast.v1.Caller\x12\x17\n\x0f\x64isplaced_count\x18\x04 \x01(\x03\x12\x32\n\x0frecent_duration\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xc9\x02\n\x06\x43\x61ller\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x12\n\ncall_count\x18\x03 \x01(\x03\x12\x15\n\rrefusal_count\x18\x04 \x01(\x03\x12\x19\n\x11recent_call_count\x18\x05 \x01(\x03\x12\x1c\n\x14recent_refusal_count\x18\x06 \x01(\x03\x12\x13\n\x0blease_count\x18\x07 \x01(\x05\x12\x14\n\x0cwaiter_count\x18\x08 \x01(\x05\x12\x14\n\x0cstream_count\x18\t \x01(\x05\x12\x18\n\x10\x63onnection_count\x18\n \x01(\x05\x12\x35\n\x13last_refusal_reason\x18\x0b \x01(\x0e\x32\x18.holdfast.v1.ErrorReason\x12&\n\x03\x61ge\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\"p\n\nQuarantine\x12\x35\n\x12remaining_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x1c.holdfast.v1.QuarantineCause*\xb0\x02\n\x07\x46\x65\x61ture\x12\x17\n\x13\x46\x45\x41TURE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x45\x41TURE_EXCLUSIVE_LOCKS\x10\x01\x12\x18\n\x14\x46\x45\x41TURE_SHARED_LOCKS\x10\x02\x12\x16\n\x12\x46\x45\x41TURE_SEMAPHORES\x10\x03\x12\x18\n\x14\x46\x45\x41TURE_AUTOCOMPLETE\x10\x04\x12\x11\n\rFEATURE_LISTS\x10\x05\x12\x13\n\x0f\x46\x45\x41TURE_WATCHES\x10\x06\x12\x16\n\x12\x46\x45\x41TURE_REVOCATION\x10\x07\x12\x1b\n\x17\x46\x45\x41TURE_METADATA_UPDATE\x10\x08\x12\x14\n\x10\x46\x45\x41TURE_SESSIONS\x10\t\x12\x13\n\x0f\x46\x45\x41TURE_CALLERS\x10\n\x12\x1b\n\x17\x46\x45\x41TURE_SEMAPHORE_PAUSE\x10\x0b*\xa5\x01\n\x0b\x43\x61llerOrder\x12\x1c\n\x18\x43\x41LLER_ORDER_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43\x41LLER_ORDER_CALL_COUNT\x10\x01\x12\x1e\n\x1a\x43\x41LLER_ORDER_REFUSAL_COUNT\x10\x02\x12\x1c\n\x18\x43\x41LLER_ORDER_LEASE_COUNT\x10\x03\x12\x1d\n\x19\x43\x41LLER_ORDER_WAITER_COUNT\x10\x04*\x96\x01\n\nStoreState\x12\x1b\n\x17STORE_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11STORE_STATE_READY\x10\x01\x12\x1b\n\x17STORE_STATE_UNREACHABLE\x10\x02\x12\x1b\n\x17STORE_STATE_QUARANTINED\x10\x04\x12\x1a\n\x16STORE_STATE_UNSUITABLE\x10\x03*m\n\x0eStoreExecution\x12\x1f\n\x1bSTORE_EXECUTION_UNSPECIFIED\x10\x00\x12\x1d\n\x19STORE_EXECUTION_FUNCTIONS\x10\x01\x12\x1b\n\x17STORE_EXECUTION_SCRIPTS\x10\x02*\x8f\x01\n\x0fQuarantineCause\x12 \n\x1cQUARANTINE_CAUSE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aQUARANTINE_CAUSE_FORGOTTEN\x10\x01\x12\x1e\n\x1aQUARANTINE_CAUSE_RESTARTED\x10\x02\x12\x1a\n\x16QUARANTINE_CAUSE_CLOCK\x10\x03\x32\xa3\x02\n\rServerService\x12\\\n\rGetServerInfo\x12!.holdfast.v1.GetServerInfoRequest\x1a\".holdfast.v1.GetServerInfoResponse\"\x04\xc8\xf3\x18\x01\x12\\\n\rEndQuarantine\x12!.holdfast.v1.EndQuarantineRequest\x1a\".holdfast.v1.EndQuarantineResponse\"\x04\xc8\xf3\x18\x07\x12V\n\x0bListCallers\x12\x1f.holdfast.v1.ListCallersRequest\x1a .holdfast.v1.ListCallersResponse\"\x04\xc8\xf3\x18\x07\x42\x94\x01\n\x0f\x64\x65v.holdfast.v1B\x12ServerServiceProtoP\x01Z&holdfast.dev/go/holdfast/v1;holdfastv1\xaa\x02\x0bHoldfast.V1\xca\x02\x0bHoldfast\\V1\xe2\x02\x17Holdfast\\V1\\GPBMetadata\xea\x02\x0cHoldfast::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -31,30 +31,32 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_SERVERSERVICE'].methods_by_name['EndQuarantine']._serialized_options = b'\310\363\030\007'
   _globals['_SERVERSERVICE'].methods_by_name['ListCallers']._options = None
   _globals['_SERVERSERVICE'].methods_by_name['ListCallers']._serialized_options = b'\310\363\030\007'
-  _globals['_FEATURE']._serialized_start=1468
-  _globals['_FEATURE']._serialized_end=1772
-  _globals['_CALLERORDER']._serialized_start=1775
-  _globals['_CALLERORDER']._serialized_end=1940
-  _globals['_STORESTATE']._serialized_start=1943
-  _globals['_STORESTATE']._serialized_end=2093
-  _globals['_QUARANTINECAUSE']._serialized_start=2096
-  _globals['_QUARANTINECAUSE']._serialized_end=2239
+  _globals['_FEATURE']._serialized_start=1522
+  _globals['_FEATURE']._serialized_end=1826
+  _globals['_CALLERORDER']._serialized_start=1829
+  _globals['_CALLERORDER']._serialized_end=1994
+  _globals['_STORESTATE']._serialized_start=1997
+  _globals['_STORESTATE']._serialized_end=2147
+  _globals['_STOREEXECUTION']._serialized_start=2149
+  _globals['_STOREEXECUTION']._serialized_end=2258
+  _globals['_QUARANTINECAUSE']._serialized_start=2261
+  _globals['_QUARANTINECAUSE']._serialized_end=2404
   _globals['_GETSERVERINFOREQUEST']._serialized_start=139
   _globals['_GETSERVERINFOREQUEST']._serialized_end=161
   _globals['_GETSERVERINFORESPONSE']._serialized_start=164
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=572
-  _globals['_ENDQUARANTINEREQUEST']._serialized_start=574
-  _globals['_ENDQUARANTINEREQUEST']._serialized_end=612
-  _globals['_ENDQUARANTINERESPONSE']._serialized_start=614
-  _globals['_ENDQUARANTINERESPONSE']._serialized_end=702
-  _globals['_LISTCALLERSREQUEST']._serialized_start=704
-  _globals['_LISTCALLERSREQUEST']._serialized_end=822
-  _globals['_LISTCALLERSRESPONSE']._serialized_start=825
-  _globals['_LISTCALLERSRESPONSE']._serialized_end=1019
-  _globals['_CALLER']._serialized_start=1022
-  _globals['_CALLER']._serialized_end=1351
-  _globals['_QUARANTINE']._serialized_start=1353
-  _globals['_QUARANTINE']._serialized_end=1465
-  _globals['_SERVERSERVICE']._serialized_start=2242
-  _globals['_SERVERSERVICE']._serialized_end=2533
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=626
+  _globals['_ENDQUARANTINEREQUEST']._serialized_start=628
+  _globals['_ENDQUARANTINEREQUEST']._serialized_end=666
+  _globals['_ENDQUARANTINERESPONSE']._serialized_start=668
+  _globals['_ENDQUARANTINERESPONSE']._serialized_end=756
+  _globals['_LISTCALLERSREQUEST']._serialized_start=758
+  _globals['_LISTCALLERSREQUEST']._serialized_end=876
+  _globals['_LISTCALLERSRESPONSE']._serialized_start=879
+  _globals['_LISTCALLERSRESPONSE']._serialized_end=1073
+  _globals['_CALLER']._serialized_start=1076
+  _globals['_CALLER']._serialized_end=1405
+  _globals['_QUARANTINE']._serialized_start=1407
+  _globals['_QUARANTINE']._serialized_end=1519
+  _globals['_SERVERSERVICE']._serialized_start=2407
+  _globals['_SERVERSERVICE']._serialized_end=2698
 # @@protoc_insertion_point(module_scope)

@@ -167,6 +167,34 @@ of keys. Health is NOT_SERVING, and the warnings say what to change.
 """
 global___StoreState = StoreState
 
+class _StoreExecution:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _StoreExecutionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_StoreExecution.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    STORE_EXECUTION_UNSPECIFIED: _StoreExecution.ValueType  # 0
+    """An earlier server, or the store has not answered yet."""
+    STORE_EXECUTION_FUNCTIONS: _StoreExecution.ValueType  # 1
+    """By a library of functions, which the store compiles once."""
+    STORE_EXECUTION_SCRIPTS: _StoreExecution.ValueType  # 2
+    """At least one node runs a script for each operation, which costs it more. It has no functions, its
+    Redis user may not load them, or it does not take them now, for example because its memory is full.
+    """
+
+class StoreExecution(_StoreExecution, metaclass=_StoreExecutionEnumTypeWrapper):
+    """How the store carries out operations. Both ways give the same answers."""
+
+STORE_EXECUTION_UNSPECIFIED: StoreExecution.ValueType  # 0
+"""An earlier server, or the store has not answered yet."""
+STORE_EXECUTION_FUNCTIONS: StoreExecution.ValueType  # 1
+"""By a library of functions, which the store compiles once."""
+STORE_EXECUTION_SCRIPTS: StoreExecution.ValueType  # 2
+"""At least one node runs a script for each operation, which costs it more. It has no functions, its
+Redis user may not load them, or it does not take them now, for example because its memory is full.
+"""
+global___StoreExecution = StoreExecution
+
 class _QuarantineCause:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -227,12 +255,15 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     STORE_STATE_FIELD_NUMBER: builtins.int
     STORE_WARNINGS_FIELD_NUMBER: builtins.int
     QUARANTINE_FIELD_NUMBER: builtins.int
+    STORE_EXECUTION_FIELD_NUMBER: builtins.int
     version: builtins.str
     """The server's semantic version, for example "0.1.0"."""
     max_waiter_count: builtins.int
     """The maximum number of waiters per name. Further requests end with QUEUE_FULL."""
     store_state: global___StoreState.ValueType
     """Whether this server can work with its store."""
+    store_execution: global___StoreExecution.ValueType
+    """How the store carries out the operations on locks and semaphores."""
     @property
     def min_ttl(self) -> google.protobuf.duration_pb2.Duration:
         """The smallest `ttl` that a request may have."""
@@ -283,9 +314,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         store_state: global___StoreState.ValueType = ...,
         store_warnings: collections.abc.Iterable[builtins.str] | None = ...,
         quarantine: global___Quarantine | None = ...,
+        store_execution: global___StoreExecution.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "min_ttl", b"min_ttl", "quarantine", b"quarantine"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "features", b"features", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "max_waiter_count", b"max_waiter_count", "min_ttl", b"min_ttl", "quarantine", b"quarantine", "store_state", b"store_state", "store_warnings", b"store_warnings", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "features", b"features", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "max_waiter_count", b"max_waiter_count", "min_ttl", b"min_ttl", "quarantine", b"quarantine", "store_execution", b"store_execution", "store_state", b"store_state", "store_warnings", b"store_warnings", "version", b"version"]) -> None: ...
 
 global___GetServerInfoResponse = GetServerInfoResponse
 

@@ -164,6 +164,34 @@ export function storeStateToJSON(object: StoreState): string {
   }
 }
 
+/** How the store carries out operations. Both ways give the same answers. */
+export enum StoreExecution {
+  /** STORE_EXECUTION_UNSPECIFIED - An earlier server, or the store has not answered yet. */
+  STORE_EXECUTION_UNSPECIFIED = 0,
+  /** STORE_EXECUTION_FUNCTIONS - By a library of functions, which the store compiles once. */
+  STORE_EXECUTION_FUNCTIONS = 1,
+  /**
+   * STORE_EXECUTION_SCRIPTS - At least one node runs a script for each operation, which costs it more. It has no functions, its
+   * Redis user may not load them, or it does not take them now, for example because its memory is full.
+   */
+  STORE_EXECUTION_SCRIPTS = 2,
+  UNRECOGNIZED = -1,
+}
+
+export function storeExecutionToJSON(object: StoreExecution): string {
+  switch (object) {
+    case StoreExecution.STORE_EXECUTION_UNSPECIFIED:
+      return "STORE_EXECUTION_UNSPECIFIED";
+    case StoreExecution.STORE_EXECUTION_FUNCTIONS:
+      return "STORE_EXECUTION_FUNCTIONS";
+    case StoreExecution.STORE_EXECUTION_SCRIPTS:
+      return "STORE_EXECUTION_SCRIPTS";
+    case StoreExecution.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
 /** Why the store may have lost leases. */
 export enum QuarantineCause {
   /** QUARANTINE_CAUSE_UNSPECIFIED - Never sent. */
@@ -242,7 +270,11 @@ export interface GetServerInfoResponse {
    * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
    * quarantine.
    */
-  quarantine: Quarantine | undefined;
+  quarantine:
+    | Quarantine
+    | undefined;
+  /** How the store carries out the operations on locks and semaphores. */
+  storeExecution: StoreExecution;
 }
 
 /** The operator's assertion that the quarantine is not needed. */
@@ -420,6 +452,7 @@ function createBaseGetServerInfoResponse(): GetServerInfoResponse {
     storeState: 0,
     storeWarnings: [],
     quarantine: undefined,
+    storeExecution: 0,
   };
 }
 
@@ -458,6 +491,9 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
     }
     if (message.quarantine !== undefined) {
       Quarantine.encode(message.quarantine, writer.uint32(82).fork()).join();
+    }
+    if (message.storeExecution !== 0) {
+      writer.uint32(88).int32(message.storeExecution);
     }
     return writer;
   },
@@ -565,6 +601,14 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
             message.quarantine = Quarantine.decode(reader, reader.uint32());
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.storeExecution = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -609,6 +653,9 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
     if (message.quarantine !== undefined) {
       obj.quarantine = Quarantine.toJSON(message.quarantine);
     }
+    if (message.storeExecution !== 0) {
+      obj.storeExecution = storeExecutionToJSON(message.storeExecution);
+    }
     return obj;
   },
 
@@ -637,6 +684,7 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
     message.quarantine = (object.quarantine !== undefined && object.quarantine !== null)
       ? Quarantine.fromPartial(object.quarantine)
       : undefined;
+    message.storeExecution = object.storeExecution ?? 0;
     return message;
   },
 };

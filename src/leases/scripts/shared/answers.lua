@@ -10,7 +10,7 @@
 -- The keys expire at the retention time after the last lease's end, or a little later, so that few scripts move the expiry.
 -- A deleted semaphore keeps only its tombstones. Sets `meta.expires` and `expiring`. Returns true if the expiries must be
 -- written.
-local function extend_expiry(retention_ms)
+local function extend_expiry()
   local wanted, margin = now + REMEMBER_US, 0
   if meta.limit then wanted, margin = meta.till + retention_ms * 1000, math.min(retention_ms * 100, MARGIN_US) end
   if meta.limit and wanted <= meta.expires then return false end
@@ -23,13 +23,13 @@ local function extend_expiry(retention_ms)
 end
 
 -- Writes all changes and makes the reply. The head and the records of the state are one HSET.
-local function answer(retention_ms, word, ...)
+local function answer(word, ...)
   meta.till = math.max(meta.till, now)
   local has_change = next(change) ~= nil
   if meta.limit or has_change then
     shrink_head()
     if must_list() then list_name() end
-    local is_moved = extend_expiry(retention_ms)
+    local is_moved = extend_expiry()
     -- A script with `own_only` does not update `seen`: the next script must still see the stall before, and a clock that
     -- was set back.
     meta.seen = own_only and stored_seen or now
@@ -61,17 +61,17 @@ local function answer(retention_ms, word, ...)
   end
   if is_shown_changed and watchers then tell_watchers() end
   -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
-  return { word, own_only or (more and 1 or 0), news, NOW_TEXT, paused_us, ... }
+  return { word, own_only or (more and 1 or 0), news, now_text, paused_us, ... }
 end
 
-local function answer_granted(retention_ms, id, request)
+local function answer_granted(id, request)
   if request.returnable == 2 then
     request.returnable = 1
     store(id, request)
   end
   local remaining = end_of(id) - now
   return answer(
-    retention_ms, 'GRANTED', request.fencing_token, remaining, request.ttl, request.secret, request.permits,
+    'GRANTED', request.fencing_token, remaining, request.ttl, request.secret, request.permits,
     request.client_request_id)
 end
 
@@ -79,23 +79,23 @@ end
 -- with the lease, and "" otherwise. If the asking call has not reported the lease, the call gives the lease back. For
 -- another call, the script answers SUPERSEDED, or drops the token before.
 -- @rare
-local function answer_finished(retention_ms, request)
-  return answer(retention_ms, 'FINISHED', request.cause, request.fencing_token or '')
+local function answer_finished(request)
+  return answer('FINISHED', request.cause, request.fencing_token or '')
 end
 
 -- FINISHED for a revoked lease that has not ended yet. The lease is never extended and never reported again. As in
 -- answer_finished, the reply names the token if only the asking call was answered with the lease: a call that has not
 -- reported the lease gives the lease back, and its permits are free at once.
 -- @rare
-local function answer_revoked(retention_ms, request, attach)
+local function answer_revoked(request, attach)
   local is_returnable = request.returnable >= 1 and request.answered == attach
-  return answer(retention_ms, 'FINISHED', 'revoked', is_returnable and request.fencing_token or '')
+  return answer('FINISHED', 'revoked', is_returnable and request.fencing_token or '')
 end
 
 -- The request's own limit may be too small for the request. Then the semaphore is not created.
 -- @rare
-local function answer_never_fits(retention_ms)
+local function answer_never_fits()
   local limit = meta.limit
   if is_new then meta.limit = nil end
-  return answer(retention_ms, 'NEVER_FITS', limit)
+  return answer('NEVER_FITS', limit)
 end

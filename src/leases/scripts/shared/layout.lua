@@ -2,8 +2,10 @@
 --
 -- EPOCH_KEY belongs to the resource's bucket. All keys share the bucket's slot. In Redis Cluster, KEYS also has a key that
 -- never exists: `absentKey` in src/redis/buckets.ts says why.
+-- @script
 local STATE_KEY = KEYS[1]
 local EPOCH_KEY = KEYS[2]    -- string: the epoch of the bucket; epoch-adopt.lua describes its format
+
 
 -- Every time is one reading of Redis's clock in microseconds, below 2^53, so a Lua number holds it exactly.
 -- The most leases that a script ends, requests that a script forgets, and grants and offers that a script makes. If some of

@@ -1,9 +1,12 @@
--- For scripts that look at several names of a bucket's index, one after the other. KEYS[1] is the index of names.
+-- For operations that look at several names of a bucket's index, one after the other. Their key is not the state of a
+-- resource, but the index of names.
 -- @include state.lua
 
-local index_key = KEYS[1]
-local state_start = string.gsub(index_key, 'names$', 'state:')
-local has_semaphores = is_semaphore()
+local index_key, state_start, has_semaphores = '', '', false
+
+local function open_index()
+  index_key, state_start, has_semaphores = STATE_KEY, string.gsub(STATE_KEY, 'names$', 'state:'), is_semaphore()
+end
 
 -- Reads the head of the resource with this name. All functions work on this resource from here on.
 local function select_name(name)

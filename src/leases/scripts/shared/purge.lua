@@ -4,7 +4,7 @@
 
 -- @rare
 local function due(part)
-  local ids = redis.call('ZRANGEBYSCORE', key_of(part), '-inf', NOW_TEXT, 'LIMIT', '0', BATCH)
+  local ids = redis.call('ZRANGEBYSCORE', key_of(part), '-inf', now_text, 'LIMIT', '0', BATCH)
   if #ids == BATCH then more = true end
   return ids
 end
@@ -17,7 +17,7 @@ local function due_after_bound(part)
   local bound = part .. '_due'
   local ids = due(part)
   if #ids < BATCH then
-    local left = redis.call('ZRANGEBYSCORE', key_of(part), '(' .. NOW_TEXT, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+    local left = redis.call('ZRANGEBYSCORE', key_of(part), '(' .. now_text, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
     meta[bound] = tonumber(left[2]) or NEVER
     if not left[2] then meta[part] = #ids end
   end
@@ -107,7 +107,7 @@ end
 -- seen, and offers lapse as if they were made now.
 -- @rare
 local function follow_step_back()
-  redis.call('ZREMRANGEBYSCORE', key_of('live'), '(' .. NOW_TEXT, '+inf')
+  redis.call('ZREMRANGEBYSCORE', key_of('live'), '(' .. now_text, '+inf')
   meta.grace, meta.graced = now + GRACE_US, 0
   local lapse = now + OFFER_US
   local later = { '(' .. int(lapse), '+inf', 'LIMIT', '0', MAX_OFFERS }
@@ -134,7 +134,7 @@ local function shorten_leases()
     return
   end
   local found = redis.call(
-    'ZREVRANGEBYSCORE', key_of('ends'), change.back, '(' .. NOW_TEXT, 'WITHSCORES', 'LIMIT', '0', BATCH)
+    'ZREVRANGEBYSCORE', key_of('ends'), change.back, '(' .. now_text, 'WITHSCORES', 'LIMIT', '0', BATCH)
   local below = '('
   for i = 1, #found, 2 do
     if shorten(found[i], tonumber(found[i + 1])) then below = '' end -- leases with the same end as the last one may be left

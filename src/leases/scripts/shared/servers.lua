@@ -49,7 +49,7 @@ end
 
 -- @rare
 local function mark_alive(server)
-  if redis.call('ZADD', key_of('live'), NOW_TEXT, server) == 1 then expiring.live = true end
+  if redis.call('ZADD', key_of('live'), now_text, server) == 1 then expiring.live = true end
 end
 
 -- The servers with watches of the resource: the field `w` of STATE_KEY is a MessagePack table of server id -> time of the

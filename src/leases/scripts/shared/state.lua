@@ -1,15 +1,22 @@
 -- @include layout.lua
 
--- The variables that all functions of a script share, and how a script reads a resource.
+-- The variables that all functions share, and how an operation reads a resource. An operation is the work of one script.
 
 -- Formats a number for an argument: exact, and ten times faster than Redis's own conversion of a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
 
+-- What the server says of itself, which several operations of one command share: its id, how long keys are kept (ms), the epoch
+-- that it expects of the bucket, and the time (us) after which it no longer waits for the answer. `epoch` is the text of
+-- epoch-adopt.lua, or false. The operation's own arguments follow.
+-- @script
+local calling_server, retention_ms, expected, not_after = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local NOW_TEXT = int(now)
-if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
+local now_text = int(now)
+if now > NEVER then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
+local epoch = redis.call('GET', EPOCH_KEY)
 
+-- The variables of one operation.
 local stored_seen = now     -- `meta.seen` before this script
 -- Unfinished work and facts of a limit change, a deletion or a step of Redis's clock; empty for most resources:
 -- recall      offers are being taken back
@@ -30,7 +37,6 @@ local more = false          -- a step stopped after BATCH requests
 local watchers = false      -- the packed servers with watches (servers.lua); false: none
 local is_shown_changed = false -- something has changed that watches show: `answer` tells the servers with watches
 local news = {}             -- the news of requests of the calling server (reply.lua)
-local calling_server = ''
 local own_id = ''           -- id of the request that the script is about
 local own_only = nil        -- set if the script must leave other requests alone: it neither purges nor grants. The
                             -- answer's follow_up is this value (reply.lua)
@@ -58,8 +64,8 @@ local function read_past(id)
 end
 
 -- Reads the head and the record of the script's own request. Every script begins with this function.
-local function begin(server, id)
-  calling_server, own_id = server, id
+local function begin(id)
+  own_id = id
   local values = redis.call('HMGET', STATE_KEY, 'h', 'moving', 'r' .. id, 'w')
   read_head(values[1])
   watchers = values[4]
@@ -91,13 +97,6 @@ local function load(id)
     records[id] = request
   end
   return request
-end
-
--- How far Redis's clock was set forward (us), as long as grants pause for the step: leases last longer by this. For scripts
--- without an epoch check. `epoch` is the text of epoch-adopt.lua, or false.
-local function clock_shift_of(epoch)
-  local ends_at, set_forward = string.match(epoch or '', '^%S+ %a %d+ %d+ %d+ (%d+) (%d+)')
-  return ends_at and tonumber(ends_at) > now and tonumber(set_forward) or 0
 end
 
 -- Writes to the resource.

@@ -81,7 +81,7 @@ local function resource_view(max_shown)
   for i, id in ipairs(leases.ids) do holders[i] = lease_view(id, leases.ends[i]) end
   local holder_count = leases.count
   if meta.offers > 0 then
-    local shown, after = max_shown - #holders, '(' .. NOW_TEXT
+    local shown, after = max_shown - #holders, '(' .. now_text
     local found = redis.call('ZRANGEBYSCORE', key_of('offers'), after, '+inf', 'WITHSCORES', 'LIMIT', 0, shown)
     for i = 1, #found, 2 do holders[#holders + 1] = holder_view(found[i], tonumber(found[i + 1])) end
     holder_count = holder_count + redis.call('ZCOUNT', key_of('offers'), after, '+inf')

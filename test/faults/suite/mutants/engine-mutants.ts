@@ -24,7 +24,7 @@ export const engineMutants = {
         replace:
           'abandon(): void {\n    this.believedUntil = this.clock.now() + 1000;\n    this.releaseLate();',
       },
-      luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
+      ...luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
     ],
     faults: ['rolling-restart', 'server-killed'],
     caughtBy: ['exclusion', 'over_issue', 'false_loss', 'truthful_offset'],
@@ -95,7 +95,7 @@ export const engineMutants = {
         replace:
           'granted(resource: Resource, call: CallRef, grant: Granted): void {\n    if (grant.fencingToken % 4n === 0n) return;',
       },
-      luaPatch(
+      ...luaPatch(
         "words[#words + 1] = rank and rank + 1 or 'RECHECK'",
         'words[#words + 1] = rank and rank + 1 or 1',
       ),

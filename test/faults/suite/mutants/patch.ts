@@ -3,24 +3,43 @@ import { join } from 'node:path';
 import type { Patch } from '../../../support/build-variant';
 import { ROOT } from '../../../support/root';
 
-const SCRIPTS = 'generated/redis/scripts.ts';
+export const SCRIPTS = 'generated/redis/scripts.ts';
+
+const LIBRARY = /^export const leaseLibrary\b/;
+const NO_LIBRARY = /^export const (?!leaseLibrary\b)/;
 
 /**
- * A change of the Lua in all scripts. The lines have no indentation and no comments, and use the names of the sources.
+ * A change of the Lua of operations, in their library and in their scripts. The lines have no indentation and no comments, and
+ * use the names of the sources. Calls of rare functions are written as in the scripts.
  */
-export function luaPatch(find: string, replace: string): Patch {
-  return { file: SCRIPTS, find: embedded(find), replace: embedded(replace) };
+export function luaPatch(find: string, replace: string): readonly Patch[] {
+  const ofLibrary = (lua: string) => embedded(lua.replaceAll('rare().', ''), { hasKeys: false });
+  return [
+    { file: SCRIPTS, lines: LIBRARY, find: ofLibrary(find), replace: ofLibrary(replace) },
+    scriptPatch(find, replace),
+  ];
 }
 
-/** Converts Lua to its form in the generated file, which is a string of JavaScript with the values of the constants. */
-function embedded(lua: string): string {
+/** A change of the Lua in all scripts only, for scripts that are no operations. */
+export function scriptPatch(find: string, replace: string): Patch {
+  return { file: SCRIPTS, lines: NO_LIBRARY, find: embedded(find), replace: embedded(replace) };
+}
+
+/**
+ * Converts Lua to its form in the generated file, which is a string of JavaScript with the values of the constants. The keys of a
+ * library are variables.
+ */
+function embedded(lua: string, { hasKeys = true } = {}): string {
   const { constants, letters } = sources();
   const text = lua
     .replace(/\brequest\b(?:\.(\w+))?/g, (_, name?: string) =>
       name ? `r.${letters.get(name) ?? name}` : 'r',
     )
     .replace(/\{[^{}]*\}/g, (table) => table.replace(/\w+(?= = )/g, (name) => letters.get(name) ?? name))
-    .replace(/(?<!')\b[A-Z][A-Z_]+\b(?!')/g, (name) => constants.get(name) ?? name);
+    .replace(/(?<!')\b[A-Z][A-Z_]+\b(?!')/g, (name) => {
+      const value = constants.get(name) ?? name;
+      return value.startsWith('KEYS') && !hasKeys ? name : value;
+    });
   return JSON.stringify(text).slice(1, -1);
 }
 

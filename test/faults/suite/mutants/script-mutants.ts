@@ -6,7 +6,7 @@ export const scriptMutants = {
   'no-owner-compare': {
     about: 'a release frees any holder of the name',
     patches: [
-      luaPatch(
+      ...luaPatch(
         "if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then",
         `if not request or request.state ~= HELD then
 id = lease_ids[1] or id
@@ -21,7 +21,7 @@ if not request or request.state ~= HELD then`,
   'resend-without-idempotence': {
     about: 'a repeated request counts as a new one',
     patches: [
-      luaPatch(
+      ...luaPatch(
         `local request = records[id]
 if request and request.state == ENDED then
 if request.attach ~= attach`,
@@ -36,11 +36,11 @@ if request.attach ~= attach`,
   'wake-up-by-message-alone': {
     about: 'an offer is noticed only by its pub/sub message, not by a touch',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'then rare().send_hint(request.attach, id) end\nend\nend\ngrant_next()',
         'then end\nend\nend\ngrant_next()',
       ),
-      luaPatch(
+      ...luaPatch(
         "words[#words + 1] = rank and rank + 1 or 'RECHECK'",
         'words[#words + 1] = rank and rank + 1 or 1',
       ),
@@ -51,7 +51,7 @@ if request.attach ~= attach`,
   'no-liveness-check': {
     about: 'waiters of a dead server get offers like all others',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'local function is_silent(server)',
         'local function is_silent(server)\nif server then return false end',
       ),
@@ -63,14 +63,14 @@ if request.attach ~= attach`,
   'renewal-resurrects': {
     about: 'renewing an ended lease recreates it',
     patches: [
-      luaPatch(
+      ...luaPatch(
         `store(id, {
 state = ENDED, cause = cause, attach = request.attach, secret = request.secret, identity = request.identity,
 fencing_token = is_returnable and request.fencing_token or nil, ticket = is_returnable and request.ticket or nil,
 })`,
         'request.state, request.cause = ENDED, cause\nstore(id, request)',
       ),
-      luaPatch(
+      ...luaPatch(
         'if not is_known or request.state ~= HELD or not may_renew or request.revoked then',
         `if is_known and request.state == ENDED then
 meta.used = meta.used + request.permits
@@ -87,7 +87,7 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   'renewal-revives-revoked': {
     about: 'renewing a revoked lease extends the lease',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'if not is_known or request.state ~= HELD or not may_renew or request.revoked then',
         'if not is_known or request.state ~= HELD or not may_renew then',
       ),
@@ -97,14 +97,14 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   },
   'revocation-frees': {
     about: 'a revocation without force frees the permits at once',
-    patches: [luaPatch('if force then\nend_lease', 'if true then\nend_lease')],
+    patches: [...luaPatch('if force then\nend_lease', 'if true then\nend_lease')],
     faults: [],
     caughtBy: ['exclusion', 'over_issue'],
   },
   'counter-only-token': {
     about: 'tokens are a counter without the clock',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'meta.last_token = math.max(meta.last_token + 1, now)',
         'meta.last_token = meta.last_token + 1',
       ),
@@ -115,12 +115,12 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   'permits-leaked-on-cancel': {
     about: 'the permits of a cancelled offer stay counted as used',
     patches: [
-      luaPatch(
+      ...luaPatch(
         "if request.state == OFFERED then remove('offers', id) else remove_end(id) end\nmeta.used = meta.used - request.permits",
         "if request.state == OFFERED then remove('offers', id) else remove_end(id) end",
       ),
       // Without this patch, the scripts correct the count whenever a name has no holders.
-      luaPatch('meta.used = 0\nreturn permits <= meta.limit', 'return false'),
+      ...luaPatch('meta.used = 0\nreturn permits <= meta.limit', 'return false'),
     ],
     faults: [],
     caughtBy: ['lost_wake_up', 'dead_grant', 'leak'],
@@ -128,7 +128,7 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   lifo: {
     about: 'the youngest waiter is served first',
     patches: [
-      luaPatch(
+      ...luaPatch(
         "redis.call('ZRANGE', key_of('queue'), '0', '0')[1]",
         "redis.call('ZRANGE', key_of('queue'), '-1', '-1')[1]",
       ),
@@ -139,7 +139,7 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
   'double-grant-on-reconnect': {
     about: 'a held request that is repeated by a stream gets a new lease',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'request.attach, request.answered, request.returnable = attach, attach, 0\nrequest.ttl = math.max(request.ttl, ttl)',
         `request.attach, request.answered, request.returnable = attach, attach, 0
 request.ttl = math.max(request.ttl, ttl)
@@ -154,7 +154,7 @@ request.secret = secret`,
   'lowered-limit-ignored': {
     about: 'a lowered limit is ignored',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'meta.limit = limit\nif limit ~= before',
         'limit = math.max(before, limit)\nmeta.limit = limit\nif limit ~= before',
       ),
@@ -165,7 +165,7 @@ request.secret = secret`,
   'renewal-shortens': {
     about: 'a renewal may shorten the lease',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'set_end(id, math.max(end_of(id), now + (ttl > 0 and ttl or request.ttl)))',
         'set_end(id, now + (ttl > 0 and ttl or request.ttl))',
       ),
@@ -175,7 +175,7 @@ request.secret = secret`,
   },
   'newcomer-passes-after-stall': {
     about: 'all waiters count as dead right after a stall of the store',
-    patches: [luaPatch('if not own_only and now - meta.seen > STALL_US then', 'if false then')],
+    patches: [...luaPatch('if not own_only and now - meta.seen > STALL_US then', 'if false then')],
     faults: ['store-stopped'],
     play: { pace: 'apart', size: 'crowded' },
     caughtBy: ['fifo'],
@@ -183,11 +183,11 @@ request.secret = secret`,
   'weights-not-counted': {
     about: 'every lease counts as one permit',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'meta.used = meta.used + request.permits\nmeta.last_token',
         'meta.used = meta.used + 1\nmeta.last_token',
       ),
-      luaPatch('if meta.used + permits <= meta.limit', 'if meta.used + 1 <= meta.limit'),
+      ...luaPatch('if meta.used + permits <= meta.limit', 'if meta.used + 1 <= meta.limit'),
     ],
     faults: [],
     caughtBy: ['over_issue', 'exclusion'],

@@ -49,7 +49,7 @@ export const sessionMutants = {
   'session-attach-without-supersede': {
     about: 'an attach takes the lease over, and the call before it stays the speaker',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'request.attach, request.answered, request.returnable, has_changed = attach, attach, 0, true',
         'request.returnable = 0',
       ),
@@ -61,7 +61,7 @@ export const sessionMutants = {
   'session-taken-back': {
     about: 'an attach of an older session takes a lease back from a newer session',
     patches: [
-      luaPatch(
+      ...luaPatch(
         'request.attach == attach or take_over and not rare().is_after(request.attach, attach))',
         'request.attach == attach or take_over)',
       ),
@@ -86,9 +86,9 @@ export const sessionMutants = {
   'session-released-twice': {
     about: 'a repeated release frees the permits of the lease a second time',
     patches: [
-      luaPatch(
-        "if request.state == ENDED then return answer(retention_ms, 'ENDED', request.cause) end\nreturn answer(retention_ms, request.state == HELD and 'SUPERSEDED' or 'GONE')",
-        "if request.state == ENDED then\nmeta.used = 0\ngrant_next()\nreturn answer(retention_ms, 'ENDED', request.cause)\nend\nreturn answer(retention_ms, request.state == HELD and 'SUPERSEDED' or 'GONE')",
+      ...luaPatch(
+        "if request.state == ENDED then return answer('ENDED', request.cause) end\nreturn answer(request.state == HELD and 'SUPERSEDED' or 'GONE')",
+        "if request.state == ENDED then\nmeta.used = 0\ngrant_next()\nreturn answer('ENDED', request.cause)\nend\nreturn answer(request.state == HELD and 'SUPERSEDED' or 'GONE')",
       ),
     ],
     faults: [],

@@ -2,17 +2,19 @@ import { between, type Random } from '../../../support/random';
 import type { Stage } from '../stage';
 import type { Effect, Fault } from './fault';
 
-/** Drops all scripts. The servers load the scripts again, without any effect on clients. */
+/** Drops all scripts and functions. The servers load them again, without any effect on clients. */
 export const scriptsFlushed: Fault = {
-  about: 'SCRIPT FLUSH',
+  about: 'SCRIPT FLUSH and FUNCTION FLUSH',
   touches: ['store'],
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const known = await stage.store.info(redis, 'memory', 'number_of_cached_scripts');
-    const end = stage.scenario.fault('scripts_flushed', 'SCRIPT FLUSH');
+    const functions = await stage.store.info(redis, 'memory', 'number_of_functions');
+    const end = stage.scenario.fault('scripts_flushed', 'SCRIPT FLUSH and FUNCTION FLUSH');
     await redis.command('SCRIPT', 'FLUSH');
+    await redis.command('FUNCTION', 'FLUSH');
     end();
-    return { 'scripts dropped': known };
+    return { 'scripts dropped': known, 'functions dropped': functions };
   },
 };
 

@@ -26,6 +26,7 @@ private static final long serialVersionUID = 0L;
     storeState_ = 0;
     storeWarnings_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    storeExecution_ = 0;
   }
 
   @java.lang.Override
@@ -474,6 +475,32 @@ private static final long serialVersionUID = 0L;
     return quarantine_ == null ? dev.holdfast.v1.Quarantine.getDefaultInstance() : quarantine_;
   }
 
+  public static final int STORE_EXECUTION_FIELD_NUMBER = 11;
+  private int storeExecution_ = 0;
+  /**
+   * <pre>
+   * How the store carries out the operations on locks and semaphores.
+   * </pre>
+   *
+   * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+   * @return The enum numeric value on the wire for storeExecution.
+   */
+  @java.lang.Override public int getStoreExecutionValue() {
+    return storeExecution_;
+  }
+  /**
+   * <pre>
+   * How the store carries out the operations on locks and semaphores.
+   * </pre>
+   *
+   * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+   * @return The storeExecution.
+   */
+  @java.lang.Override public dev.holdfast.v1.StoreExecution getStoreExecution() {
+    dev.holdfast.v1.StoreExecution result = dev.holdfast.v1.StoreExecution.forNumber(storeExecution_);
+    return result == null ? dev.holdfast.v1.StoreExecution.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -522,6 +549,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000010) != 0)) {
       output.writeMessage(10, getQuarantine());
+    }
+    if (storeExecution_ != dev.holdfast.v1.StoreExecution.STORE_EXECUTION_UNSPECIFIED.getNumber()) {
+      output.writeEnum(11, storeExecution_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -583,6 +613,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(10, getQuarantine());
     }
+    if (storeExecution_ != dev.holdfast.v1.StoreExecution.STORE_EXECUTION_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(11, storeExecution_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -631,6 +665,7 @@ private static final long serialVersionUID = 0L;
       if (!getQuarantine()
           .equals(other.getQuarantine())) return false;
     }
+    if (storeExecution_ != other.storeExecution_) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -676,6 +711,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + QUARANTINE_FIELD_NUMBER;
       hash = (53 * hash) + getQuarantine().hashCode();
     }
+    hash = (37 * hash) + STORE_EXECUTION_FIELD_NUMBER;
+    hash = (53 * hash) + storeExecution_;
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -853,6 +890,7 @@ private static final long serialVersionUID = 0L;
         quarantineBuilder_.dispose();
         quarantineBuilder_ = null;
       }
+      storeExecution_ = 0;
       return this;
     }
 
@@ -938,6 +976,9 @@ private static final long serialVersionUID = 0L;
             ? quarantine_
             : quarantineBuilder_.build();
         to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.storeExecution_ = storeExecution_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1031,6 +1072,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasQuarantine()) {
         mergeQuarantine(other.getQuarantine());
+      }
+      if (other.storeExecution_ != 0) {
+        setStoreExecutionValue(other.getStoreExecutionValue());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1131,6 +1175,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 88: {
+              storeExecution_ = input.readEnum();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2520,6 +2569,79 @@ private static final long serialVersionUID = 0L;
         quarantine_ = null;
       }
       return quarantineBuilder_;
+    }
+
+    private int storeExecution_ = 0;
+    /**
+     * <pre>
+     * How the store carries out the operations on locks and semaphores.
+     * </pre>
+     *
+     * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+     * @return The enum numeric value on the wire for storeExecution.
+     */
+    @java.lang.Override public int getStoreExecutionValue() {
+      return storeExecution_;
+    }
+    /**
+     * <pre>
+     * How the store carries out the operations on locks and semaphores.
+     * </pre>
+     *
+     * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+     * @param value The enum numeric value on the wire for storeExecution to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStoreExecutionValue(int value) {
+      storeExecution_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How the store carries out the operations on locks and semaphores.
+     * </pre>
+     *
+     * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+     * @return The storeExecution.
+     */
+    @java.lang.Override
+    public dev.holdfast.v1.StoreExecution getStoreExecution() {
+      dev.holdfast.v1.StoreExecution result = dev.holdfast.v1.StoreExecution.forNumber(storeExecution_);
+      return result == null ? dev.holdfast.v1.StoreExecution.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * How the store carries out the operations on locks and semaphores.
+     * </pre>
+     *
+     * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+     * @param value The storeExecution to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStoreExecution(dev.holdfast.v1.StoreExecution value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00000400;
+      storeExecution_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How the store carries out the operations on locks and semaphores.
+     * </pre>
+     *
+     * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStoreExecution() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      storeExecution_ = 0;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

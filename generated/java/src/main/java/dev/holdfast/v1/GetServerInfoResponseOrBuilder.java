@@ -297,4 +297,23 @@ public interface GetServerInfoResponseOrBuilder extends
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
    */
   dev.holdfast.v1.QuarantineOrBuilder getQuarantineOrBuilder();
+
+  /**
+   * <pre>
+   * How the store carries out the operations on locks and semaphores.
+   * </pre>
+   *
+   * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+   * @return The enum numeric value on the wire for storeExecution.
+   */
+  int getStoreExecutionValue();
+  /**
+   * <pre>
+   * How the store carries out the operations on locks and semaphores.
+   * </pre>
+   *
+   * <code>.holdfast.v1.StoreExecution store_execution = 11 [json_name = "storeExecution"];</code>
+   * @return The storeExecution.
+   */
+  dev.holdfast.v1.StoreExecution getStoreExecution();
 }

@@ -142,7 +142,7 @@ public enum QuarantineCause
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return dev.holdfast.v1.ServerServiceProto.getDescriptor().getEnumTypes().get(3);
+    return dev.holdfast.v1.ServerServiceProto.getDescriptor().getEnumTypes().get(4);
   }
 
   private static final QuarantineCause[] VALUES = values();

@@ -68,7 +68,7 @@ public final class ServerServiceProto {
       "fast.v1\032\036google/protobuf/duration.proto\032" +
       "\030holdfast/v1/access.proto\032\036holdfast/v1/e" +
       "rror_reason.proto\"\026\n\024GetServerInfoReques" +
-      "t\"\214\004\n\025GetServerInfoResponse\022\030\n\007version\030\001" +
+      "t\"\322\004\n\025GetServerInfoResponse\022\030\n\007version\030\001" +
       " \001(\tR\007version\0222\n\007min_ttl\030\002 \001(\0132\031.google." +
       "protobuf.DurationR\006minTtl\0222\n\007max_ttl\030\003 \001" +
       "(\0132\031.google.protobuf.DurationR\006maxTtl\022:\n" +
@@ -81,68 +81,72 @@ public final class ServerServiceProto {
       "ldfast.v1.StoreStateR\nstoreState\022%\n\016stor" +
       "e_warnings\030\t \003(\tR\rstoreWarnings\0227\n\nquara" +
       "ntine\030\n \001(\0132\027.holdfast.v1.QuarantineR\nqu" +
-      "arantine\".\n\024EndQuarantineRequest\022\026\n\006reas" +
-      "on\030\001 \001(\tR\006reason\"o\n\025EndQuarantineRespons" +
-      "e\022B\n\020ended_quarantine\030\001 \001(\0132\027.holdfast.v" +
-      "1.QuarantineR\017endedQuarantine\022\022\n\004risk\030\002 " +
-      "\001(\tR\004risk\"\234\001\n\022ListCallersRequest\022\032\n\010iden" +
-      "tity\030\001 \001(\tR\010identity\022\030\n\007address\030\002 \001(\tR\007a" +
-      "ddress\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\0223\n\010o" +
-      "rder_by\030\004 \001(\0162\030.holdfast.v1.CallerOrderR" +
-      "\007orderBy\"\377\001\n\023ListCallersResponse\022-\n\007call" +
-      "ers\030\001 \003(\0132\023.holdfast.v1.CallerR\007callers\022" +
-      "!\n\014caller_count\030\002 \001(\005R\013callerCount\022)\n\005ot" +
-      "her\030\003 \001(\0132\023.holdfast.v1.CallerR\005other\022\'\n" +
-      "\017displaced_count\030\004 \001(\003R\016displacedCount\022B" +
-      "\n\017recent_duration\030\005 \001(\0132\031.google.protobu" +
-      "f.DurationR\016recentDuration\"\351\003\n\006Caller\022\032\n" +
-      "\010identity\030\001 \001(\tR\010identity\022\030\n\007address\030\002 \001" +
-      "(\tR\007address\022\035\n\ncall_count\030\003 \001(\003R\tcallCou" +
-      "nt\022#\n\rrefusal_count\030\004 \001(\003R\014refusalCount\022" +
-      "*\n\021recent_call_count\030\005 \001(\003R\017recentCallCo" +
-      "unt\0220\n\024recent_refusal_count\030\006 \001(\003R\022recen" +
-      "tRefusalCount\022\037\n\013lease_count\030\007 \001(\005R\nleas" +
-      "eCount\022!\n\014waiter_count\030\010 \001(\005R\013waiterCoun" +
-      "t\022!\n\014stream_count\030\t \001(\005R\013streamCount\022)\n\020" +
-      "connection_count\030\n \001(\005R\017connectionCount\022" +
-      "H\n\023last_refusal_reason\030\013 \001(\0162\030.holdfast." +
-      "v1.ErrorReasonR\021lastRefusalReason\022+\n\003age" +
-      "\030\014 \001(\0132\031.google.protobuf.DurationR\003age\"\212" +
-      "\001\n\nQuarantine\022H\n\022remaining_duration\030\001 \001(" +
-      "\0132\031.google.protobuf.DurationR\021remainingD" +
-      "uration\0222\n\005cause\030\002 \001(\0162\034.holdfast.v1.Qua" +
-      "rantineCauseR\005cause*\260\002\n\007Feature\022\027\n\023FEATU" +
-      "RE_UNSPECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LO" +
-      "CKS\020\001\022\030\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATU" +
-      "RE_SEMAPHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020" +
-      "\004\022\021\n\rFEATURE_LISTS\020\005\022\023\n\017FEATURE_WATCHES\020" +
-      "\006\022\026\n\022FEATURE_REVOCATION\020\007\022\033\n\027FEATURE_MET" +
-      "ADATA_UPDATE\020\010\022\024\n\020FEATURE_SESSIONS\020\t\022\023\n\017" +
-      "FEATURE_CALLERS\020\n\022\033\n\027FEATURE_SEMAPHORE_P" +
-      "AUSE\020\013*\245\001\n\013CallerOrder\022\034\n\030CALLER_ORDER_U" +
-      "NSPECIFIED\020\000\022\033\n\027CALLER_ORDER_CALL_COUNT\020" +
-      "\001\022\036\n\032CALLER_ORDER_REFUSAL_COUNT\020\002\022\034\n\030CAL" +
-      "LER_ORDER_LEASE_COUNT\020\003\022\035\n\031CALLER_ORDER_" +
-      "WAITER_COUNT\020\004*\226\001\n\nStoreState\022\033\n\027STORE_S" +
-      "TATE_UNSPECIFIED\020\000\022\025\n\021STORE_STATE_READY\020" +
-      "\001\022\033\n\027STORE_STATE_UNREACHABLE\020\002\022\033\n\027STORE_" +
-      "STATE_QUARANTINED\020\004\022\032\n\026STORE_STATE_UNSUI" +
-      "TABLE\020\003*\217\001\n\017QuarantineCause\022 \n\034QUARANTIN" +
-      "E_CAUSE_UNSPECIFIED\020\000\022\036\n\032QUARANTINE_CAUS" +
-      "E_FORGOTTEN\020\001\022\036\n\032QUARANTINE_CAUSE_RESTAR" +
-      "TED\020\002\022\032\n\026QUARANTINE_CAUSE_CLOCK\020\0032\243\002\n\rSe" +
-      "rverService\022\\\n\rGetServerInfo\022!.holdfast." +
-      "v1.GetServerInfoRequest\032\".holdfast.v1.Ge" +
-      "tServerInfoResponse\"\004\310\363\030\001\022\\\n\rEndQuaranti" +
-      "ne\022!.holdfast.v1.EndQuarantineRequest\032\"." +
-      "holdfast.v1.EndQuarantineResponse\"\004\310\363\030\007\022" +
-      "V\n\013ListCallers\022\037.holdfast.v1.ListCallers" +
-      "Request\032 .holdfast.v1.ListCallersRespons" +
-      "e\"\004\310\363\030\007B\224\001\n\017dev.holdfast.v1B\022ServerServi" +
-      "ceProtoP\001Z&holdfast.dev/go/holdfast/v1;h" +
-      "oldfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027" +
-      "Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006" +
-      "proto3"
+      "arantine\022D\n\017store_execution\030\013 \001(\0162\033.hold" +
+      "fast.v1.StoreExecutionR\016storeExecution\"." +
+      "\n\024EndQuarantineRequest\022\026\n\006reason\030\001 \001(\tR\006" +
+      "reason\"o\n\025EndQuarantineResponse\022B\n\020ended" +
+      "_quarantine\030\001 \001(\0132\027.holdfast.v1.Quaranti" +
+      "neR\017endedQuarantine\022\022\n\004risk\030\002 \001(\tR\004risk\"" +
+      "\234\001\n\022ListCallersRequest\022\032\n\010identity\030\001 \001(\t" +
+      "R\010identity\022\030\n\007address\030\002 \001(\tR\007address\022\033\n\t" +
+      "page_size\030\003 \001(\005R\010pageSize\0223\n\010order_by\030\004 " +
+      "\001(\0162\030.holdfast.v1.CallerOrderR\007orderBy\"\377" +
+      "\001\n\023ListCallersResponse\022-\n\007callers\030\001 \003(\0132" +
+      "\023.holdfast.v1.CallerR\007callers\022!\n\014caller_" +
+      "count\030\002 \001(\005R\013callerCount\022)\n\005other\030\003 \001(\0132" +
+      "\023.holdfast.v1.CallerR\005other\022\'\n\017displaced" +
+      "_count\030\004 \001(\003R\016displacedCount\022B\n\017recent_d" +
+      "uration\030\005 \001(\0132\031.google.protobuf.Duration" +
+      "R\016recentDuration\"\351\003\n\006Caller\022\032\n\010identity\030" +
+      "\001 \001(\tR\010identity\022\030\n\007address\030\002 \001(\tR\007addres" +
+      "s\022\035\n\ncall_count\030\003 \001(\003R\tcallCount\022#\n\rrefu" +
+      "sal_count\030\004 \001(\003R\014refusalCount\022*\n\021recent_" +
+      "call_count\030\005 \001(\003R\017recentCallCount\0220\n\024rec" +
+      "ent_refusal_count\030\006 \001(\003R\022recentRefusalCo" +
+      "unt\022\037\n\013lease_count\030\007 \001(\005R\nleaseCount\022!\n\014" +
+      "waiter_count\030\010 \001(\005R\013waiterCount\022!\n\014strea" +
+      "m_count\030\t \001(\005R\013streamCount\022)\n\020connection" +
+      "_count\030\n \001(\005R\017connectionCount\022H\n\023last_re" +
+      "fusal_reason\030\013 \001(\0162\030.holdfast.v1.ErrorRe" +
+      "asonR\021lastRefusalReason\022+\n\003age\030\014 \001(\0132\031.g" +
+      "oogle.protobuf.DurationR\003age\"\212\001\n\nQuarant" +
+      "ine\022H\n\022remaining_duration\030\001 \001(\0132\031.google" +
+      ".protobuf.DurationR\021remainingDuration\0222\n" +
+      "\005cause\030\002 \001(\0162\034.holdfast.v1.QuarantineCau" +
+      "seR\005cause*\260\002\n\007Feature\022\027\n\023FEATURE_UNSPECI" +
+      "FIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LOCKS\020\001\022\030\n\024F" +
+      "EATURE_SHARED_LOCKS\020\002\022\026\n\022FEATURE_SEMAPHO" +
+      "RES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020\004\022\021\n\rFEATU" +
+      "RE_LISTS\020\005\022\023\n\017FEATURE_WATCHES\020\006\022\026\n\022FEATU" +
+      "RE_REVOCATION\020\007\022\033\n\027FEATURE_METADATA_UPDA" +
+      "TE\020\010\022\024\n\020FEATURE_SESSIONS\020\t\022\023\n\017FEATURE_CA" +
+      "LLERS\020\n\022\033\n\027FEATURE_SEMAPHORE_PAUSE\020\013*\245\001\n" +
+      "\013CallerOrder\022\034\n\030CALLER_ORDER_UNSPECIFIED" +
+      "\020\000\022\033\n\027CALLER_ORDER_CALL_COUNT\020\001\022\036\n\032CALLE" +
+      "R_ORDER_REFUSAL_COUNT\020\002\022\034\n\030CALLER_ORDER_" +
+      "LEASE_COUNT\020\003\022\035\n\031CALLER_ORDER_WAITER_COU" +
+      "NT\020\004*\226\001\n\nStoreState\022\033\n\027STORE_STATE_UNSPE" +
+      "CIFIED\020\000\022\025\n\021STORE_STATE_READY\020\001\022\033\n\027STORE" +
+      "_STATE_UNREACHABLE\020\002\022\033\n\027STORE_STATE_QUAR" +
+      "ANTINED\020\004\022\032\n\026STORE_STATE_UNSUITABLE\020\003*m\n" +
+      "\016StoreExecution\022\037\n\033STORE_EXECUTION_UNSPE" +
+      "CIFIED\020\000\022\035\n\031STORE_EXECUTION_FUNCTIONS\020\001\022" +
+      "\033\n\027STORE_EXECUTION_SCRIPTS\020\002*\217\001\n\017Quarant" +
+      "ineCause\022 \n\034QUARANTINE_CAUSE_UNSPECIFIED" +
+      "\020\000\022\036\n\032QUARANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QU" +
+      "ARANTINE_CAUSE_RESTARTED\020\002\022\032\n\026QUARANTINE" +
+      "_CAUSE_CLOCK\020\0032\243\002\n\rServerService\022\\\n\rGetS" +
+      "erverInfo\022!.holdfast.v1.GetServerInfoReq" +
+      "uest\032\".holdfast.v1.GetServerInfoResponse" +
+      "\"\004\310\363\030\001\022\\\n\rEndQuarantine\022!.holdfast.v1.En" +
+      "dQuarantineRequest\032\".holdfast.v1.EndQuar" +
+      "antineResponse\"\004\310\363\030\007\022V\n\013ListCallers\022\037.ho" +
+      "ldfast.v1.ListCallersRequest\032 .holdfast." +
+      "v1.ListCallersResponse\"\004\310\363\030\007B\224\001\n\017dev.hol" +
+      "dfast.v1B\022ServerServiceProtoP\001Z&holdfast" +
+      ".dev/go/holdfast/v1;holdfastv1\252\002\013Holdfas" +
+      "t.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMeta" +
+      "data\352\002\014Holdfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -162,7 +166,7 @@ public final class ServerServiceProto {
     internal_static_holdfast_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "MinTtl", "MaxTtl", "DefaultTtl", "MaxStreamAge", "MaxWaiterCount", "Features", "StoreState", "StoreWarnings", "Quarantine", });
+        new java.lang.String[] { "Version", "MinTtl", "MaxTtl", "DefaultTtl", "MaxStreamAge", "MaxWaiterCount", "Features", "StoreState", "StoreWarnings", "Quarantine", "StoreExecution", });
     internal_static_holdfast_v1_EndQuarantineRequest_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_holdfast_v1_EndQuarantineRequest_fieldAccessorTable = new

@@ -1,0 +1,44 @@
+#!lua name=LIBRARY
+-- The operations of leases as functions of Redis, which compiles them once and not in every run. A command carries out
+-- operations of one server in their order, each as the script of its file would.
+--
+-- KEYS   for each operation the state of its resource or its index of names, then the epochs of their buckets
+-- ARGV   1 server ... 4 not_after (shared/state.lua)  5 number of operations
+--        then for each operation: its name, the place of its epoch among the epochs, its arguments
+-- Reply  the reply of each operation; an error, if the operation has failed
+-- Holds  Does nothing for no operations. A failed operation keeps no other operation from its work. What it had written before stays, as after a script.
+--
+-- @include shared/state.lua
+-- @operations
+local function run(keys, args, operations)
+  calling_server, retention_ms, expected, not_after = args[1], tonumber(args[2]), args[3], tonumber(args[4])
+  local clock = redis.call('TIME')
+  now = clock[1] * 1000000 + clock[2]
+  now_text = int(now)
+  if now > NEVER then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
+  local count = tonumber(args[5])
+  local epochs, replies, at = {}, {}, 6
+  for i = count + 1, #keys do epochs[i - count] = redis.call('GET', keys[i]) end
+  for i = 1, count do
+    local operation = operations[args[at]]
+    local last = at + 1 + operation.argument_count
+    reset()
+    STATE_KEY, epoch = keys[i], epochs[tonumber(args[at + 1])]
+    local is_done, answered = pcall(operation.run, unpack(args, at + 2, last))
+    if not is_done and type(answered) ~= 'table' then answered = { err = 'ERR ' .. answered } end
+    replies[i] = answered
+    at = last + 1
+  end
+  return replies
+end
+
+-- The entries have the flags of the operations' scripts. No flag: Redis refuses the command when its memory is full.
+redis.register_function({
+  function_name = 'LIBRARY_keep', flags = { 'allow-oom' }, callback = function(keys, args) return run(keys, args, keep) end,
+})
+redis.register_function({
+  function_name = 'LIBRARY_grow', callback = function(keys, args) return run(keys, args, grow) end,
+})
+redis.register_function({
+  function_name = 'LIBRARY_read', flags = { 'no-writes' }, callback = function(keys, args) return run(keys, args, read) end,
+})
