@@ -197,3 +197,48 @@ export const EXPLANATIONS: readonly Explanation[] = [
     },
   },
 ];
+
+/** As above, for the mutants of the functions that only the library of leases has (library-mutants.slow.test.ts). */
+export const LIBRARY_EXPLANATIONS: readonly Explanation[] = [
+  {
+    reason: 'Each operation that reads the variable assigns it before, by `begin`.',
+    mutants: {
+      'leases/scripts/lease-library.lua': [
+        'delete `stored_seen = now`',
+        '`stored_seen = now` only once',
+        'delete `had_change = false`',
+        '`had_change = false` only once',
+        'delete `watchers = false`',
+        '`watchers = false` only once',
+        "delete `own_id = ''`",
+        "`own_id = ''` only once",
+      ],
+    },
+  },
+  {
+    reason: 'Each operation that reads the variables assigns them before, by `open_index`.',
+    mutants: {
+      'leases/scripts/lease-library.lua': [
+        "`index_key, state_start, has_semaphores = '', '', false` without `index_key`",
+        "`index_key, state_start, has_semaphores = '', '', false` without `state_start`",
+        "`index_key, state_start, has_semaphores = '', '', false` without `has_semaphores`",
+        "delete `index_key, state_start, has_semaphores = '', '', false`",
+        "`index_key, state_start, has_semaphores = '', '', false` only once",
+      ],
+    },
+  },
+  {
+    reason:
+      '`key_of` assigns `key_end` together with `key_start`, and `past_numbers` is read for a request in `past_times`.',
+    mutants: {
+      'leases/scripts/lease-library.lua': [
+        '`key_start, key_end = nil, nil` without `key_end`',
+        '`past_numbers = {}` only once',
+      ],
+    },
+  },
+  {
+    reason: 'An operation has a name for each of its arguments, and Lua drops further ones.',
+    mutants: { 'leases/scripts/lease-library.lua': ['an operation gets the arguments of later ones'] },
+  },
+];

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import * as scripts from '../../generated/redis/scripts';
+import { embeddedAfter } from '../support/embedded-scripts';
 import { ROOT } from '../support/root';
 
 const FOLDER = join(ROOT, 'src');
@@ -125,4 +126,102 @@ it.each(Object.entries(scripts))('%s has only functions that it uses', (_, text)
   const names = [...text.matchAll(/^local function (\w+)\(/gm)].map(([, name = '']) => name);
   const unused = names.filter((name) => words(text).filter((word) => word === name).length < 2);
   expect(unused).toEqual([]);
+});
+
+describe('the library of leases', () => {
+  const STATE = 'src/leases/scripts/shared/state.lua';
+  const RELEASE = 'src/leases/scripts/lease-release.lua';
+  const LAST_VARIABLE = 'local function unpack_record(';
+  const FIRST_STEP = 'local refusal = epoch_check()\n';
+
+  /** The library after this text was added before a text of a file. */
+  const libraryWith = (added: string, file: string, find: string): string =>
+    embeddedAfter([{ file, find, replace: added + find }]).get('leaseLibrary') ?? '';
+  const withDeclaration = (lua: string): string => libraryWith(lua, STATE, LAST_VARIABLE);
+  const resetIn = (library: string): string =>
+    /^local function reset\(\)\n[^]*?\nend\n/m.exec(library)?.[0] ?? '';
+
+  it('gives each declared variable its first value before an operation', () => {
+    const reset = resetIn(withDeclaration("local one, two = {}, 'text' -- a comment\nlocal three, four\n"));
+    expect(reset).toContain("\none, two = {}, 'text'\n");
+    expect(reset).toContain('\nthree, four = nil, nil\n');
+  });
+
+  it.each([
+    ['over several lines', 'local made = {\n  1,\n}\n', 'local made = {'],
+    ['that goes on in the next line', 'local made = 1\n  + 2\n', '+ 2'],
+    ['of a name with capitals', 'local isMade = false\n', 'local isMade = false'],
+    ['beside another one', 'local made = 1 local other = 2\n', 'local made = 1 local other = 2'],
+    ['after a condition', 'local made\nif now then made = 1 end\n', 'if now then made = 1 end'],
+  ])('cannot be built with a value %s, because it would not be reset', (_, lua, line) => {
+    expect(() => withDeclaration(lua)).toThrow(
+      `${STATE}: a library cannot tell what to reset for the line "${line}"`,
+    );
+  });
+
+  it('cannot be built with an operation whose flags no entry has', () => {
+    const find = '#!lua flags=allow-oom\n';
+    const replace = '#!lua flags=allow-oom,allow-stale\n';
+    expect(() => embeddedAfter([{ file: RELEASE, find, replace }])).toThrow(
+      `${RELEASE}: no entry of a library has the flags of "#!lua flags=allow-oom,allow-stale"`,
+    );
+  });
+
+  /** Names in capitals, which are not reset. */
+  const constants = (count: number): string[] =>
+    Array.from({ length: count }, (_, index) => `MADE${'_'.repeat(index)}`);
+  const LAYOUT = 'src/leases/scripts/shared/layout.lua';
+  const FIRST_VARIABLE = 'local key_start, key_end';
+
+  it('cannot be built with more variables than Lua allows, and a constant with a short value is none', () => {
+    const declared = (value: string) =>
+      constants(100)
+        .map((name) => `local ${name} = ${value}\n`)
+        .join('');
+    expect(() => withDeclaration(declared("'text'"))).toThrow(/^the library has 2\d\d variables$/);
+    expect(() => withDeclaration(declared('1'))).not.toThrow();
+  });
+
+  it('cannot be built with more variables to reset than one function may use', () => {
+    const variables = Array.from({ length: 30 }, (_, index) => `local made_${index}\n`);
+    expect(() => withDeclaration(variables.slice(0, 5).join(''))).not.toThrow();
+    expect(() => withDeclaration(variables.join(''))).toThrow(/^reset uses \d+ variables of the library$/);
+  });
+
+  it.each([
+    ['an operation', 'release', RELEASE, FIRST_STEP, ''],
+    ['a function', 'int', STATE, 'return string.format', ''],
+    [
+      'a function with a line that ends in `end`',
+      'begin',
+      STATE,
+      'own_id = id\n',
+      'if id then int(id) end\n  ',
+    ],
+  ])('cannot be built with %s that uses more variables than Lua allows', (_, name, file, find, before) => {
+    const made = constants(38);
+    const reset = resetIn(scripts.leaseLibrary);
+    const known = [...reset.matchAll(/^([\w, ]+) = /gm)].flatMap(([list]) => words(list));
+    const build = (count: number) => {
+      const used = [...made, ...known].slice(0, count);
+      const declaration = `local ${made.join(', ')} = ${made.map(() => "''").join(', ')}\n`;
+      return embeddedAfter([
+        { file: LAYOUT, find: FIRST_VARIABLE, replace: declaration + FIRST_VARIABLE },
+        { file, find, replace: `${before}int(${used.join(' + ')}) ${find}` },
+      ]);
+    };
+    expect(known.length).toBeGreaterThan(24);
+    expect(() => build(62)).toThrow(new RegExp(`^${name} uses [67]\\d variables of the library$`));
+    expect(() => build(20)).not.toThrow();
+  });
+
+  it('shortens the fields of records in operations, and no variable with the name of a field', () => {
+    const lua = `local ticket, metadata = 1, { 2 }
+local function mode(secret) return secret end
+`;
+    const library = libraryWith(lua, RELEASE, FIRST_STEP);
+    expect(library).toContain(lua);
+    expect(library).toContain('r.a ~= attach');
+    expect(library).not.toContain('request.');
+  });
 });

@@ -25,7 +25,11 @@ local function run(keys, args, operations)
     reset()
     STATE_KEY, epoch = keys[i], epochs[tonumber(args[at + 1])]
     local is_done, answered = pcall(operation.run, unpack(args, at + 2, last))
-    if not is_done and type(answered) ~= 'table' then answered = { err = 'ERR ' .. answered } end
+    if not is_done then
+      -- The error of a command begins with its code, and an error of Lua with its place.
+      local text = type(answered) == 'table' and answered.err or answered
+      answered = { err = string.find(text, '^%u+ ') and text or 'ERR ' .. text }
+    end
     replies[i] = answered
     at = last + 1
   end
