@@ -1,4 +1,11 @@
-import { makeVariant, type Patch, patched } from '../../test/support/build-variant';
+import {
+  EMBEDDED,
+  LIBRARY_LINES,
+  makeVariant,
+  type Patch,
+  patched,
+  SCRIPT_LINES,
+} from '../../test/support/build-variant';
 import { figure, takeRounds, type Figure } from '../support/figures';
 import { UnarySide } from '../support/unary-side';
 import type { Row, RowContext } from './row';
@@ -11,28 +18,24 @@ const CALLS = [
 ] as const;
 
 const EPOCHS = 'src/redis/epochs/epochs.ts';
-const SCRIPTS = 'generated/redis/scripts.ts';
-/** Each operation is in the library, which servers use, and in its own script. */
-const LIBRARY = /^export const leaseLibrary\b/;
-const NO_LIBRARY = /^export const (?!leaseLibrary\b)/;
 
 /** The changes of the sources that remove the epoch check and the lateness check from scripts and server. */
 export const WITHOUT: readonly Patch[] = [
-  ...[LIBRARY, NO_LIBRARY].map((lines) => ({
-    file: SCRIPTS,
+  ...[LIBRARY_LINES, SCRIPT_LINES].map((lines) => ({
+    file: EMBEDDED,
     lines,
     find: 'local function epoch_check()\\n',
     replace: 'local function epoch_check()\\nif true then return nil end\\n',
   })),
   {
-    file: SCRIPTS,
-    lines: LIBRARY,
+    file: EMBEDDED,
+    lines: LIBRARY_LINES,
     find: "epochs[i - count] = redis.call('GET', keys[i])",
     replace: 'epochs[i - count] = false',
   },
   {
-    file: SCRIPTS,
-    lines: NO_LIBRARY,
+    file: EMBEDDED,
+    lines: SCRIPT_LINES,
     find: "local epoch = redis.call('GET', KEYS[2])",
     replace: 'local epoch = false',
   },

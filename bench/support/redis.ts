@@ -7,7 +7,10 @@ const RUNS = new Set(['evalsha', 'fcall']);
 /** The slow log keeps the commands that take longer than this time. */
 const SLOW_MICROSECONDS = 2000;
 
-/** The numbers of calls, including the calls of commands inside scripts, without the reading itself. A call of the library is a script. */
+/**
+ * The numbers of calls, including the calls of commands inside scripts, without the reading itself. A call of the library is a
+ * script.
+ */
 export interface CommandCounts {
   /** All commands of all clients and scripts. */
   readonly all: number;

@@ -78,7 +78,10 @@ export interface StoreHealth {
   readonly suitable: boolean;
   /** One sentence for an operator about each dangerous setting of the store. */
   readonly warnings: readonly string[];
-  /** True if every node carries out operations by a library of functions. False: a node runs scripts, at a higher cost. Undefined: no node answers. */
+  /**
+   * True if every node that answers carries out operations by a library of functions. False: a node runs scripts, at a higher
+   * cost. Undefined: no node answers.
+   */
   readonly hasLibrary: boolean | undefined;
   /** Set while grants are paused, because the store may have forgotten leases that clients still believe in. */
   readonly quarantine: Quarantine | undefined;

@@ -225,7 +225,7 @@ export class RedisConnection implements CommandLink {
     this.serverClock.forget();
     // Redis gets these commands before all others of the connection. If a script is missing later, its text is sent.
     this.library?.connected();
-    this.loadScripts(({ operation }) => operation === undefined || this.library === undefined);
+    this.loadScripts(({ operation }) => operation === undefined);
     this.probe.connected();
   }
 

@@ -18,8 +18,8 @@ const TAKES_NO_WRITES = /^(OOM|READONLY|MISCONF|NOREPLICAS|LOADING|BUSY|MASTERDO
 /**
  * - `loaded`: Redis has the library.
  * - `missing`: Redis lacks the library and does not take it now. The server tries again.
- * - `refused`: Redis has no functions, cannot read this library, or its user may not load or call functions. The server tries again
- *   over its next connection, or when the user gets the rights.
+ * - `refused`: Redis has no functions, cannot read this library, or its user may not load or call functions. The server tries
+ *   again over its next connection, or when the user gets the rights.
  */
 export type LibraryState = 'loaded' | 'missing' | 'refused';
 
@@ -38,8 +38,9 @@ export interface LibraryOptions {
 }
 
 /**
- * The library of one Redis. Operations run by its functions, and by their scripts while Redis lacks the library. The library may
- * come and go at any time, because it says nothing about the data: only epochs do. See decision 035 in docs/design/decisions.
+ * The library of one Redis. Operations run by its functions, and by their scripts while Redis lacks the library. The library
+ * may come and go at any time, because it says nothing about the data: only epochs do. See decision 035 in
+ * docs/design/decisions.
  */
 export class LoadedLibrary {
   readonly name: string;
@@ -57,8 +58,8 @@ export class LoadedLibrary {
 
   constructor(private readonly options: LibraryOptions) {
     const { text, prefix } = options;
-    // Names of functions are global in Redis and cannot be loaded twice. With a hash of the text, servers of different versions have
-    // libraries side by side. With a hash of the prefix, no other service on this Redis deletes the library.
+    // Names of functions are global in Redis and cannot be loaded twice. With a hash of the text, servers of different
+    // versions have libraries side by side. With a hash of the prefix, no other service on this Redis deletes the library.
     this.family = `holdfast_${hashOf(prefix, 8)}`;
     this.name = `${this.family}_${hashOf(text, 16)}`;
     const { name } = this;

@@ -7,7 +7,7 @@ import { type LockClient, ms } from '../support/clients/lease-client';
 import { closeAll, eventually, eventuallyPasses } from '../support/eventually';
 import { RedisProcess, serverUrl } from '../support/processes/redis-process';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
-import { isScript } from '../support/redis-operations';
+import { isScript, scriptCalls } from '../support/redis-operations';
 import { InProcessServer } from './in-process-server';
 
 describe('store trouble', () => {
@@ -265,11 +265,7 @@ describe('a replica of the Redis with the dictionaries', () => {
 
   /** The number of scripts and functions that clients ran on this node. Replicated commands do not count. */
   async function readCount(redis: RedisProcess): Promise<number> {
-    const stats = String(await redis.command('INFO', 'commandstats'));
-    const calls = [...stats.matchAll(/^cmdstat_(?:evalsha|fcall)(?:_ro)?:calls=(\d+)/gm)].map(([, count]) =>
-      Number(count),
-    );
-    return calls.reduce((sum, count) => sum + count, 0);
+    return scriptCalls(String(await redis.command('INFO', 'commandstats')));
   }
 
   const offset = async (redis: RedisProcess) => /^master_repl_offset:(\d+)/m.exec(await info(redis))?.[1];

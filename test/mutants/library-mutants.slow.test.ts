@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { applyPatch } from '../support/build-variant';
 import { embeddedAfter } from '../support/embedded-scripts';
 import { history } from '../support/leases/library-operations';
 import { LibraryRuns, type Outcome } from '../support/leases/library-runs';
@@ -49,9 +50,9 @@ const mutant = (change: string, text: string): Mutant => ({
   statement: undefined,
 });
 
-const edits: readonly (readonly [change: string, find: string | RegExp, put: string])[] = [
+const edits: readonly (readonly [change: string, find: string, replace: string])[] = [
   ['each operation has the arguments of the first', 'at = last + 1', 'at = 6'],
-  ['each operation has the epoch of the first bucket', /epochs\[tonumber\(args\[at \+ 1\]\)\]/, 'epochs[1]'],
+  ['each operation has the epoch of the first bucket', 'epochs[tonumber(args[at + 1])]', 'epochs[1]'],
   [
     'a failed operation ends the command',
     'pcall(operation.run, unpack(args, at + 2, last))',
@@ -59,8 +60,8 @@ const edits: readonly (readonly [change: string, find: string | RegExp, put: str
   ],
   ['an operation gets the arguments of later ones', 'unpack(args, at + 2, last)', 'unpack(args, at + 2)'],
   ['an operation lacks its last argument', 'unpack(args, at + 2, last)', 'unpack(args, at + 2, last - 1)'],
-  ['no variable is reset', /^reset\(\)\n/m, ''],
-  ['variables are reset once', /^reset\(\)\n/m, 'if i == 1 then reset() end\n'],
+  ['no variable is reset', '\nreset()\n', '\n'],
+  ['variables are reset once', '\nreset()\n', '\nif i == 1 then reset() end\n'],
   [
     'the operations are carried out in reverse order',
     'for i = 1, count do\nlocal operation',
@@ -75,9 +76,8 @@ local operation`,
 /** Mutants of the function that carries out the operations of a command. */
 function mutantsOfRun(library: string): Mutant[] {
   const run = functionOf(library, 'run');
-  return edits.map(([change, find, put]) => {
-    const text = run.replace(find, () => put);
-    if (text === run) throw new Error(`the library does not contain the text to replace:\n${String(find)}`);
+  return edits.map(([change, find, replace]) => {
+    const text = applyPatch(run, { file: FILE, find, replace });
     return mutant(
       change,
       library.replace(run, () => text),

@@ -18,6 +18,11 @@ export interface Patch {
   readonly lines?: RegExp;
 }
 
+/** The scripts as the build embeds them, and the lines with the library of leases and with all scripts. */
+export const EMBEDDED = 'generated/redis/scripts.ts';
+export const LIBRARY_LINES = /^export const leaseLibrary\b/;
+export const SCRIPT_LINES = /^export const (?!leaseLibrary\b)/;
+
 /** A copy of the build with some changed sources, for a mutant or a benchmark's reference. */
 export interface Variant {
   /** The copy's dist/. */

@@ -9,12 +9,13 @@ export interface CalledOperation {
   readonly args: readonly string[];
 }
 
-/** The number of arguments of each operation of the library. */
-const ARGUMENT_COUNTS = new Map(
-  [...leaseLibrary.matchAll(/^(\w+) = \{ argument_count = (\d+),/gm)].map(
-    ([, name = '', count]) => [name, Number(count)] as const,
-  ),
-);
+/** The number of arguments of each operation of a library. */
+export function argumentCounts(library: string): ReadonlyMap<string, number> {
+  const found = library.matchAll(/^(\w+) = \{ argument_count = (\d+),/gm);
+  return new Map([...found].map(([, name = '', count]) => [name, Number(count)]));
+}
+
+const ARGUMENT_COUNTS = argumentCounts(leaseLibrary);
 /** The arguments that the operations of a command share, and the number of operations. */
 const SHARED_COUNT = 5;
 
@@ -46,6 +47,6 @@ export function isScript({ name, args }: RedisCommand): boolean {
 
 /** How often clients ran a script by its hash or called the library, by the text of INFO commandstats. */
 export function scriptCalls(stats: string): number {
-  const counts = stats.matchAll(/^cmdstat_(?:evalsha|fcall):calls=(\d+)/gm);
+  const counts = stats.matchAll(/^cmdstat_(?:evalsha|fcall)(?:_ro)?:calls=(\d+)/gm);
   return [...counts].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }

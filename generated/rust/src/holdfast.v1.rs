@@ -3837,7 +3837,7 @@ impl StoreState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum StoreExecution {
-    /// An earlier server, or the store has not answered yet.
+    /// An earlier server, or the store does not answer.
     Unspecified = 0,
     /// By a library of functions, which the store compiles once.
     Functions = 1,

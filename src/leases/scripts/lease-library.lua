@@ -6,7 +6,8 @@
 -- ARGV   1 server ... 4 not_after (shared/state.lua)  5 number of operations
 --        then for each operation: its name, the place of its epoch among the epochs, its arguments
 -- Reply  the reply of each operation; an error, if the operation has failed
--- Holds  Does nothing for no operations. A failed operation keeps no other operation from its work. What it had written before stays, as after a script.
+-- Holds  Does nothing for no operations. A failed operation keeps no other operation from its work. What it had written
+--        before stays, as after a script.
 --
 -- @include shared/state.lua
 -- @operations

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { InProcessServer } from '../../end-to-end/in-process-server';
-import { applyPatch, compile, patched } from '../../support/build-variant';
+import { applyPatch, compile, EMBEDDED, patched } from '../../support/build-variant';
 import { closeAll } from '../../support/eventually';
 import { RedisProcess } from '../../support/processes/redis-process';
 import { ROOT } from '../../support/root';
 import { MUTANT_NAMES, mutantOf } from './mutants/mutants';
-import { luaPatch, SCRIPTS } from './mutants/patch';
+import { luaPatch } from './mutants/patch';
 import { FAULT_NAMES, faultOf } from './nemesis/faults';
 import { planRound, TOPOLOGIES } from './plan';
 import { StoreView } from './store-view';
@@ -95,7 +95,7 @@ describe('plan', () => {
 /** What a source exports. */
 function exportsOf(source: string): Record<string, string> {
   const exported: Record<string, string> = {};
-  runInNewContext(compile(SCRIPTS, source), { exports: exported });
+  runInNewContext(compile(EMBEDDED, source), { exports: exported });
   return exported;
 }
 
@@ -117,7 +117,7 @@ describe('mutants', () => {
         await redis.command('FUNCTION', 'LOAD', 'REPLACE', leaseLibrary);
       };
       for (const name of MUTANT_NAMES) {
-        const source = patched(mutantOf(name).patches).get(SCRIPTS);
+        const source = patched(mutantOf(name).patches).get(EMBEDDED);
         if (source !== undefined)
           expect([name, await load(exportsOf(source)).catch(String)]).toEqual([name, undefined]);
       }

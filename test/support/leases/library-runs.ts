@@ -1,6 +1,7 @@
 import { Redis, type ChainableCommander } from 'ioredis';
 import { operation, type Script } from '../../../src/redis/script';
 import { RedisProcess } from '../processes/redis-process';
+import { argumentCounts } from '../redis-operations';
 import { withFrozenClock } from './lease-server';
 import { FROZEN_CLOCK } from './lease-stored';
 import {
@@ -26,8 +27,6 @@ export interface LibraryTexts {
   readonly scripts: ReadonlyMap<string, Script>;
 }
 
-const OPERATION = /^(\w+) = \{ argument_count = /gm;
-
 /** Of the embedded scripts, by the names of their constants. */
 export function libraryTexts(embedded: ReadonlyMap<string, string>): LibraryTexts {
   const textNamed = (name: string): string => {
@@ -36,8 +35,7 @@ export function libraryTexts(embedded: ReadonlyMap<string, string>): LibraryText
     return withFrozenClock(text);
   };
   const library = textNamed('leaseLibrary');
-  const names = [...library.matchAll(OPERATION)].map(([, name = '']) => name);
-  const scripts = names.map((name) => {
+  const scripts = [...argumentCounts(library).keys()].map((name) => {
     const text = textNamed(`lease${name[0]?.toUpperCase()}${name.slice(1)}`);
     return [name, operation(library, name, text)] as const;
   });

@@ -245,7 +245,7 @@ func (StoreState) EnumDescriptor() ([]byte, []int) {
 type StoreExecution int32
 
 const (
-	// An earlier server, or the store has not answered yet.
+	// An earlier server, or the store does not answer.
 	StoreExecution_STORE_EXECUTION_UNSPECIFIED StoreExecution = 0
 	// By a library of functions, which the store compiles once.
 	StoreExecution_STORE_EXECUTION_FUNCTIONS StoreExecution = 1

@@ -174,7 +174,7 @@ class _StoreExecution:
 class _StoreExecutionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_StoreExecution.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     STORE_EXECUTION_UNSPECIFIED: _StoreExecution.ValueType  # 0
-    """An earlier server, or the store has not answered yet."""
+    """An earlier server, or the store does not answer."""
     STORE_EXECUTION_FUNCTIONS: _StoreExecution.ValueType  # 1
     """By a library of functions, which the store compiles once."""
     STORE_EXECUTION_SCRIPTS: _StoreExecution.ValueType  # 2
@@ -186,7 +186,7 @@ class StoreExecution(_StoreExecution, metaclass=_StoreExecutionEnumTypeWrapper):
     """How the store carries out operations. Both ways give the same answers."""
 
 STORE_EXECUTION_UNSPECIFIED: StoreExecution.ValueType  # 0
-"""An earlier server, or the store has not answered yet."""
+"""An earlier server, or the store does not answer."""
 STORE_EXECUTION_FUNCTIONS: StoreExecution.ValueType  # 1
 """By a library of functions, which the store compiles once."""
 STORE_EXECUTION_SCRIPTS: StoreExecution.ValueType  # 2

@@ -166,7 +166,7 @@ export function storeStateToJSON(object: StoreState): string {
 
 /** How the store carries out operations. Both ways give the same answers. */
 export enum StoreExecution {
-  /** STORE_EXECUTION_UNSPECIFIED - An earlier server, or the store has not answered yet. */
+  /** STORE_EXECUTION_UNSPECIFIED - An earlier server, or the store does not answer. */
   STORE_EXECUTION_UNSPECIFIED = 0,
   /** STORE_EXECUTION_FUNCTIONS - By a library of functions, which the store compiles once. */
   STORE_EXECUTION_FUNCTIONS = 1,

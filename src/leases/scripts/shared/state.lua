@@ -1,6 +1,7 @@
 -- @include layout.lua
 
--- The variables that all functions share, and how an operation reads a resource. An operation is the work of one script.
+-- The variables that all functions share, and how an operation reads a resource. An operation is the work of one script, or of
+-- one function of the library.
 
 -- Formats a number for an argument: exact, and ten times faster than Redis's own conversion of a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end

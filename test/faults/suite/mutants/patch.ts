@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Patch } from '../../../support/build-variant';
+import { EMBEDDED, LIBRARY_LINES, type Patch, SCRIPT_LINES } from '../../../support/build-variant';
 import { ROOT } from '../../../support/root';
-
-export const SCRIPTS = 'generated/redis/scripts.ts';
-
-const LIBRARY = /^export const leaseLibrary\b/;
-const NO_LIBRARY = /^export const (?!leaseLibrary\b)/;
 
 /**
  * A change of the Lua of operations, in their library and in their scripts. The lines have no indentation and no comments, and
@@ -15,14 +10,14 @@ const NO_LIBRARY = /^export const (?!leaseLibrary\b)/;
 export function luaPatch(find: string, replace: string): readonly Patch[] {
   const ofLibrary = (lua: string) => embedded(lua.replaceAll('rare().', ''), { hasKeys: false });
   return [
-    { file: SCRIPTS, lines: LIBRARY, find: ofLibrary(find), replace: ofLibrary(replace) },
+    { file: EMBEDDED, lines: LIBRARY_LINES, find: ofLibrary(find), replace: ofLibrary(replace) },
     scriptPatch(find, replace),
   ];
 }
 
 /** A change of the Lua in all scripts only, for scripts that are no operations. */
 export function scriptPatch(find: string, replace: string): Patch {
-  return { file: SCRIPTS, lines: NO_LIBRARY, find: embedded(find), replace: embedded(replace) };
+  return { file: EMBEDDED, lines: SCRIPT_LINES, find: embedded(find), replace: embedded(replace) };
 }
 
 /**

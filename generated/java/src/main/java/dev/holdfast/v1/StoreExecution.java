@@ -15,7 +15,7 @@ public enum StoreExecution
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * An earlier server, or the store has not answered yet.
+   * An earlier server, or the store does not answer.
    * </pre>
    *
    * <code>STORE_EXECUTION_UNSPECIFIED = 0;</code>
@@ -43,7 +43,7 @@ public enum StoreExecution
 
   /**
    * <pre>
-   * An earlier server, or the store has not answered yet.
+   * An earlier server, or the store does not answer.
    * </pre>
    *
    * <code>STORE_EXECUTION_UNSPECIFIED = 0;</code>
