@@ -13,7 +13,7 @@ const FAILED_NOTE_PAUSE_MS = 60_000;
 /** The pause between two tries to load the library into a Redis that does not take it now (ms). */
 const LOAD_PAUSE_MS = 5000;
 /** The answer to FUNCTION LOAD of a Redis that writes nothing now. It comes before a look at the library. */
-const TAKES_NO_WRITES = /^(OOM|READONLY|MISCONF|NOREPLICAS|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
+const TAKES_NO_WRITES = /^(OOM|MISCONF|NOREPLICAS|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
 
 /**
  * - `loaded`: Redis has the library.
@@ -142,6 +142,7 @@ export class LoadedLibrary {
     const { message } = error;
     if (/already exists/.test(message)) return 'loaded'; // a library of the same name is the same library
     if (isNotPermitted(error) || /unknown (sub)?command/i.test(message)) return 'refused';
+    if (/^READONLY/.test(message)) return 'missing'; // a replica carries out nothing
     if (TAKES_NO_WRITES.test(message)) return (await this.isThere()) ? 'loaded' : 'missing';
     this.options.onError(error);
     return 'refused';

@@ -322,7 +322,17 @@ describe('a load of the library', () => {
     expect(redis.errors).toEqual(['ERR Error compiling function']);
   });
 
-  it.each(['OOM command not allowed', 'READONLY You cannot', 'MISCONF Redis', 'NOREPLICAS Not enough'])(
+  it('that is refused by a replica is tried again after 5 s, and the replica is asked to run nothing', async () => {
+    await redis.next('FUNCTION LOAD', refused('READONLY You cannot'));
+    expect(redis.library.state).toBe('missing');
+    expect(redis.scriptCount).toBe(1);
+    redis.clock.pass(5000);
+    redis.library.check();
+    await redis.next('FUNCTION LOAD', 'name');
+    expect(redis.library.state).toBe('loaded');
+  });
+
+  it.each(['OOM command not allowed', 'MISCONF Redis', 'NOREPLICAS Not enough'])(
     'that is refused with "%s" is tried again after 5 s, and at once when a call finds that the library has gone',
     async (message) => {
       await redis.next('FUNCTION LOAD', refused(message));

@@ -212,7 +212,9 @@ describe('the feed of entries', () => {
   it('gives at most 1,000 writes in an answer', async () => {
     const name = await fixture.dictionary(storedMany(1));
     const before = await fixture.head(name);
-    await Promise.all(Array.from({ length: 1010 }, () => fixture.store.select(name, 'id 0', 1)));
+    // A busy store refuses a selection that waits for too long, so only a few are on their way.
+    const select = () => fixture.store.select(name, 'id 0', 1);
+    for (let sent = 0; sent < 1010; sent += 5) await Promise.all(Array.from({ length: 5 }, select));
     const read = await fixture.store.writesAfter(name, before);
     expect(read.kind === 'writes' && read.writes.length).toBe(1000);
     expect(read.kind === 'writes' && read.head.version).toBe(before.version + 1010);
