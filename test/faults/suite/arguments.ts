@@ -10,7 +10,8 @@ export const USAGE = `usage: npm run test:faults -- [options]
   --minutes M       starts no round after M minutes (default 5)
   --rounds N        runs at most N rounds; --seed N --rounds 1 repeats a round
   --traffic S       seconds of traffic in a round (default 90)
-  --workers N       workers in each of three processes (default 40); use fewer if several runs share a machine
+  --workers N       workers in each of three processes (default 40), and sessions of up to 25 leases for each of them;
+                    use fewer on a slow machine, or if several runs share a machine
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
   --faults A,B      draws only from these faults: ${FAULT_NAMES.join(', ')}
   --mutant A,B      breaks the server or the client on purpose, and runs until a checker reports it (default seed 1):

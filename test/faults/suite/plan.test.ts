@@ -31,6 +31,20 @@ describe('plan', () => {
     expect(plan(1)).not.toEqual(plan(2));
   });
 
+  test('a plan with a quarter of the workers has the same faults, and sessions of a quarter of the size at most', () => {
+    const planFor = (seed: number, workerCount: number) =>
+      planRound({ seed, topology: 'one', canStepClocks: true, workerCount });
+    let largest = 0;
+    for (let seed = 0; seed < 30; seed += 1) {
+      const [whole, quarter] = [planFor(seed, 40), planFor(seed, 10)];
+      expect(quarter.steps).toEqual(whole.steps);
+      expect(whole.sessionSizes).toEqual(plan(seed).sessionSizes);
+      largest = Math.max(largest, ...quarter.sessionSizes);
+    }
+    expect(largest).toBeLessThanOrEqual(250);
+    expect(largest).toBeGreaterThan(125);
+  });
+
   test('a plan orders its faults by time and has a quiet end', () => {
     assertWithinTime(
       fc.property(seeds, (seed) => {

@@ -65,7 +65,7 @@ export interface PlanOptions {
   /** If false, the plan has no fault that steps a clock. */
   readonly canStepClocks: boolean;
   readonly trafficMs?: number;
-  /** Workers per process. The default depends on `size`. */
+  /** Workers per process. The default depends on `size`. With fewer, the largest sessions are smaller in proportion. */
   readonly workerCount?: number;
   /** The pace of the faults for a mutant. Default: a random pace. */
   readonly pace?: keyof typeof MUTANT_PACES_MS;
@@ -149,7 +149,9 @@ export function planRound(options: PlanOptions): RoundPlan {
     maxPauses: options.faults === undefined ? oneOf(random, MAX_PAUSES) : Infinity,
   };
   const steps = planSteps(random, drawing, pace, trafficMs);
-  const sessionSizes = [1, 3, largestSession].map((most) => sessionSize(random, most));
+  // A machine that has too little time for all workers has too little for the largest sessions, too.
+  const share = Math.min(workerCount / usual, 1);
+  const sessionSizes = [1, 3, largestSession * share].map((most) => sessionSize(random, Math.max(most, 1)));
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
   return {
     seed,
