@@ -90,7 +90,7 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   'leases/lease-store': 'the port, method by method',
   'leases/leases': 'the engine of leases, method by method',
   'leases/redis/redis-lease-store': 'the store, method by method',
-  'redis/command-meters': 'imported by the runner, and by the metrics of the server',
+  'redis/runner': 'one class, whose states are told together',
   'redis/topology/cluster': 'one class, whose states are told together',
   'server/config/variables': 'the settings of others that the server reads',
 };
@@ -390,6 +390,7 @@ test('no file outside flow/turns loops over turns of the event loop', () => {
   const single = [
     'access/client-certificates.ts',
     'leases/service/session-conversation.ts',
+    'redis/deadlines.ts',
     'redis/writer.ts',
     'rpc/entry/connections.ts',
     'rpc/entry/gate.ts',

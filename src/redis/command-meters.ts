@@ -10,8 +10,10 @@ export const OTHER_NODES = 'other';
 
 /** The commands of this server to one Redis, as plain numbers since the start of the process. */
 export class CommandMeter {
-  /** From the send to the answer or the failure (ms). */
+  /** From the send of an operation to its answer or failure (ms). */
   readonly ms = new Distribution(BOUNDS);
+  /** How many operations were sent in a command with others. */
+  sharedCount = 0;
   /** Every class from the start, because Prometheus sees no increase in a series that appears with its first failures. */
   readonly failures: Record<FailureClass, number> = {
     refused: 0,

@@ -7,8 +7,7 @@ import type { Redirection } from './failure-class';
 import type { AnsweringNode } from './node/confirmations';
 import type { LoadedLibrary } from './library';
 import type { NodeReport } from './node/report';
-import type { RawArgument, Script } from './script';
-import type { RawReply, Reply } from './writer';
+import type { RawArgument, RawReply, Reply, Script } from './script';
 
 /** The next step that a script asks of its server: none, touch the resource, or check the epochs of the node. */
 export type FollowUp = 'none' | 'touch' | 'check-epochs';
@@ -112,6 +111,9 @@ export const LOW: Turn = { priority: 'low' };
 /** `sentAt`: when the answered command was sent (ms, monotonic clock). `by`: the Redis that answered. */
 type Read<Raw, T> = (reply: Raw, sentAt: number, by: AnsweringNode) => T | Promise<T>;
 
+/** The first arguments of a server's operations: its id, and how long the keys of a resource stay (ms). */
+export type ServerArguments = readonly [serverId: string, retentionMs: number];
+
 interface ToSend {
   /**
    * An idempotent script; or a command of Redis that may run twice, and has its keys before its arguments. A script would
@@ -120,8 +122,8 @@ interface ToSend {
   readonly run: Script | string;
   /** In a Cluster, the first key decides which node runs the command. */
   readonly keys: readonly string[];
-  /** The arguments before those of the guard, which the operations of one server share. Default: none. */
-  readonly head?: readonly (string | number)[] | undefined;
+  /** Of the operations of a library: what all operations of the server share, before the arguments of the guard. */
+  readonly head?: ServerArguments | undefined;
   /** Default: LOW. */
   readonly turn?: Turn | undefined;
 }
@@ -216,6 +218,8 @@ export interface CommandOptions {
   readonly clock: Clock;
   /** True for a node of a Cluster and for a master behind sentinels: a redirected command is retried. */
   readonly isRedirectable: boolean;
+  /** True for a node of a Cluster: a command is about one bucket. Default: false. */
+  readonly byBucket?: boolean;
   /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
   readonly onRedirect?: ((redirected: RedirectedOperation) => void) | undefined;
   readonly nodeGuard?: EpochGuard | undefined;

@@ -100,6 +100,7 @@ export class RedisConnection implements CommandLink {
       clock,
       commandTimeoutMs,
       isRedirectable,
+      byBucket: topology === 'cluster',
       onRedirect,
       nodeGuard: guard,
     });

@@ -3,6 +3,9 @@
 /** The text of the error of a command at its deadline. ioredis uses the same text. */
 export const TIMED_OUT = 'Command timed out';
 
+/** The beginning of the text of ioredis's error for a command that did not leave this process. */
+export const NOT_WRITTEN = "Stream isn't writeable";
+
 /** Redis refused the command before the first line of the script. */
 const REFUSALS = /^(LOADING|MISCONF|BUSY|NOREPLICAS|NOAUTH|NOPERM)\b/;
 /** The Redis user may not run a command of the script, which has stopped in the middle. Of Redis 7.0, and of later versions. */
@@ -44,7 +47,7 @@ export function failureClassOf(error: unknown): FailureClass {
     return REFUSALS.test(message) ? 'refused' : 'defect';
   }
   if (!(error instanceof Error)) return 'defect';
-  if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
+  if (error.message.startsWith(NOT_WRITTEN)) return 'not-written';
   return error.message === TIMED_OUT ? 'timed-out' : 'connection-lost';
 }
 

@@ -1,6 +1,4 @@
-import type { Clock } from '../base/clock';
 import { StoreFailure } from '../base/errors';
-import { pause } from '../flow/waiting';
 import {
   type Command,
   type CommandLink,
@@ -14,6 +12,7 @@ import {
   type Operation,
   readGuardedReply,
   type RedirectedOperation,
+  type ServerArguments,
   UnreadableReply,
   type Verdict,
 } from './commands';
@@ -26,51 +25,19 @@ import {
 } from './failure-class';
 import type { AnsweringNode } from './node/confirmations';
 import type { NodeReport } from './node/report';
-import { encoded, functionCall, nameOf, type RawArgument } from './script';
-import { CommandWindow } from './window';
+import { BatchedOperation, LATER, type SharedArguments } from './batch';
 import {
-  CommandDeadlines,
-  CommandWriter,
-  type Flush,
+  encoded,
+  type LibraryOperation,
+  nameOf,
   type OnOutcome,
   type RawReply,
   type Reply,
-  ScriptCommand,
-} from './writer';
-
-/**
- * The pause before a retry after a failed epoch check, and while ioredis still reports a lost connection as ready (ms).
- */
-const RETRY_PAUSE_MS = 10;
-
-/** Decides when an operation that did nothing may be sent again over the same connection. */
-class RetryTimes {
-  constructor(
-    private readonly link: CommandLink,
-    private readonly clock: Clock,
-  ) {}
-
-  /** Resolves with true when the operation can be sent again, and with false if it cannot before its deadline. */
-  async readyAgain(deadline: number): Promise<boolean> {
-    // Wait, because commands in flight fail before the connection reports its loss.
-    await Promise.resolve();
-    // ioredis calls a connection ready until 'close', one turn of the event loop after the connection's end.
-    if (this.link.isReady) await pause(this.clock, RETRY_PAUSE_MS);
-    return this.clock.now() < deadline && (await this.link.becomesReady(deadline));
-  }
-
-  /** The verdict of an epoch check. After a check that failed because of the store, the operation is sent again. */
-  async verdictOf(check: Promise<Verdict>): Promise<Verdict> {
-    try {
-      return await check;
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
-      // The connection was lost, or the run of Redis changed.
-      await pause(this.clock, RETRY_PAUSE_MS);
-      return { kind: 'again' };
-    }
-  }
-}
+  type Script,
+} from './script';
+import { CommandWindow } from './window';
+import { CommandDeadlines, RetryTimes } from './deadlines';
+import { CommandWriter, type Flush, ScriptCommand } from './writer';
 
 /**
  * Runs scripts and commands over one connection. ioredis is set to queue nothing and to send nothing twice. This class
@@ -88,7 +55,12 @@ export class CommandRunner implements Commands {
     const deadlines = new CommandDeadlines(options.clock);
     this.retryTimes = new RetryTimes(link, options.clock);
     this.window = new CommandWindow(options.clock, deadlines);
-    this.writer = new CommandWriter(() => link.client, options.clock, deadlines);
+    this.writer = new CommandWriter(() => link.client, options.clock, deadlines, {
+      byBucket: options.byBucket ?? false,
+      onShared: (count) => {
+        if (link.meter) link.meter.sharedCount += count;
+      },
+    });
   }
 
   get isReady(): boolean {
@@ -164,32 +136,22 @@ export class CommandRunner implements Commands {
     const { command, deadline } = operation;
     const { run, keys, turn = LOW } = command;
     const guard = command.guard === 'of-node' ? this.options.nodeGuard : command.guard;
-    let { args }: { args: readonly RawArgument[] } = command;
-    const { head = [] } = command;
-    if (guard) {
-      const epochArguments = guard.epochArguments(deadline, keys);
-      if (!epochArguments) {
-        this.window.leave(turn.priority, undefined);
-        return operation.reject(notDone(mayHaveRun));
-      }
-      args = [...head, ...epochArguments, ...args];
-    } else if (typeof run === 'object' && run.isTimed) {
-      args = args.concat([this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0]);
-    } else if (head.length > 0) {
-      args = [...head, ...args];
+    const epochArguments = guard ? guard.epochArguments(deadline, keys) : command.head ? NO_GUARD : [];
+    if (!epochArguments) {
+      this.window.leave(turn.priority, undefined);
+      return operation.reject(notDone(mayHaveRun));
     }
     const { answering, meter, library } = this.link;
     const called = verb === 'evalsha' && typeof run === 'object' ? library?.functionFor(run) : undefined;
-    const text = called === undefined ? encoded(verb, command, args) : functionCall(called, command, args);
+    const isFunction = called !== undefined;
     const sentAt = this.options.clock.now();
-    const onOutcome: OnOutcome = (failure, replies) => {
+    const onOutcome: OnOutcome = (error, reply) => {
+      if ((reply as unknown) === LATER) return this.sendLater(operation, mayHaveRun, asking);
       meter?.ms.add(this.options.clock.now() - sentAt);
-      const reply = called === undefined ? replies : (replies?.[0] as Reply[] | Error | undefined);
-      const error = reply instanceof Error ? reply : failure;
       if (error) {
         this.window.leave(turn.priority, isReplyError(error) ? {} : undefined);
         meter?.failed(failureClassOf(error));
-        return this.onFailure(operation, error, { mayHaveRun, asking, isFunction: called !== undefined });
+        return this.onFailure(operation, error, { mayHaveRun, asking, isFunction });
       }
       if (command.guard === undefined) {
         this.window.leave(turn.priority, {});
@@ -205,9 +167,51 @@ export class CommandRunner implements Commands {
         this.settle(operation, withoutGrants, sentAt, answering),
       );
     };
-    const isRaw = command.isRaw ?? false;
-    const name = called === undefined ? verb : 'fcall';
-    const flush: Flush = this.writer.write(new ScriptCommand(name, text, deadline, onOutcome, isRaw), asking);
+    const sending: Sending = { mayHaveRun, asking, epochArguments, onOutcome };
+    const flush = isFunction
+      ? this.writeOperation(operation, called, sending)
+      : this.writeScript(operation, verb, sending);
+  }
+
+  /** Redis has done nothing for an operation, because other operations of its command took the time. */
+  private sendLater<T>(operation: Operation<T>, mayHaveRun: boolean, asking: boolean): void {
+    this.window.leave((operation.command.turn ?? LOW).priority, {});
+    if (this.options.clock.now() >= operation.deadline) return operation.reject(notDone(mayHaveRun));
+    this.submit(operation, 'evalsha', mayHaveRun, asking);
+  }
+
+  private writeScript<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', sending: Sending): Flush {
+    const { command, deadline } = operation;
+    const { run, head = [], isRaw = false } = command;
+    const { mayHaveRun, asking, epochArguments, onOutcome } = sending;
+    const isTimed = typeof run === 'object' && run.isTimed;
+    const text = encoded(verb, command, [
+      ...head,
+      ...epochArguments,
+      ...command.args,
+      ...(isTimed ? [this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0] : []),
+    ]);
+    // Operations of a library may have been collected before this one.
+    if (typeof run === 'object' && run.operation) this.writer.flush();
+    return this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
+  }
+
+  private writeOperation<T>(operation: Operation<T>, functionName: string, sending: Sending): Flush {
+    const { command, deadline } = operation;
+    const { run, keys, head, args } = command;
+    const { mayHaveRun, asking, epochArguments, onOutcome } = sending;
+    const part = new BatchedOperation({
+      functionName,
+      operation: (run as Script).operation as LibraryOperation,
+      keys,
+      shared: [...(head as ServerArguments), ...epochArguments] as unknown as SharedArguments,
+      args: args as readonly (string | number)[],
+      deadline,
+      isLate: deadline - this.options.clock.now() < this.options.commandTimeoutMs / 2,
+      onOutcome,
+    });
+    if (mayHaveRun || asking) return this.writer.writeAlone(part, asking);
+    return this.writer.writeTogether(part);
   }
 
   private settle<T>(
@@ -313,6 +317,17 @@ export class CommandRunner implements Commands {
       })
       .catch(reject);
   }
+}
+
+/** In place of the arguments of a guard, for an operation without one. */
+const NO_GUARD = ['', 0] as const;
+
+/** How an operation is sent. */
+interface Sending {
+  readonly mayHaveRun: boolean;
+  readonly asking: boolean;
+  readonly epochArguments: readonly (string | number)[];
+  readonly onOutcome: OnOutcome;
 }
 
 /** How the last command of an operation was sent. */

@@ -40,27 +40,18 @@ export function operation(library: string, name: string, text: string): Script {
 /** An argument of a command. Bytes are sent unchanged. */
 export type RawArgument = string | number | Uint8Array;
 
+export type Reply = string | null | Reply[];
+
+/** An undecoded reply: texts and payloads are bytes, numbers are text. */
+export type RawReply = Buffer | string | null | RawReply[];
+
+/** Called once, with the error or the reply of a command. */
+export type OnOutcome = (error: Error | undefined, reply: Reply[] | RawReply[] | undefined) => void;
+
 /** What a command carries out: an idempotent script; or a command of Redis that may run twice. */
 interface Sendable {
   readonly run: Script | string;
   readonly keys: readonly string[];
-}
-
-/** The arguments of an operation that all operations of a command share: those of the server, and those of the guard. */
-const SHARED_ARGUMENTS = 4;
-
-/** A call of a library's function for one operation (leases/scripts/lease-library.lua). The operation has the first epoch. */
-export function functionCall(name: string, { run, keys }: Sendable, args: readonly RawArgument[]): string {
-  const { operation } = run as Script;
-  const texts = args as readonly (string | number)[];
-  const own = texts.slice(SHARED_ARGUMENTS);
-  return commandText('fcall', name, keys, [
-    ...texts.slice(0, SHARED_ARGUMENTS),
-    1,
-    operation?.name ?? '',
-    1,
-    ...own,
-  ]);
 }
 
 /** A command in Redis's protocol. `verb` counts for scripts only. */

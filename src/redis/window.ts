@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock';
 import { FairQueue, type Priority } from '../flow/fair-queue';
-import type { CommandDeadlines, Expiring } from './writer';
+import type { CommandDeadlines, Expiring } from './deadlines';
 import { LatencyLimit } from './latency-limit';
 import type { Turn } from './commands';
 

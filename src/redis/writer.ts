@@ -1,70 +1,9 @@
 import type { Command, Redis } from 'ioredis';
-import type { Clock, Timer } from '../base/clock';
-import { inTurns } from '../flow/turns';
-import { TIMED_OUT } from './failure-class';
-import { commandBytes } from './script';
-
-/** A command that fails at its deadline, unless it is settled before. */
-export interface Expiring {
-  readonly settled: boolean;
-  /** By the monotonic clock (ms). */
-  readonly deadline: number;
-  /** Called once, at the deadline or up to `CHECK_INTERVAL_MS` later. */
-  expire(): void;
-}
-
-const CHECK_INTERVAL_MS = 20;
-/** Each failed command ends a call, so hundreds at once would hold the event loop for tens of milliseconds. */
-const MOST_EXPIRED_AT_ONCE = 32;
-
-/**
- * Fails commands at their deadlines, with one timer for all commands: up to `CHECK_INTERVAL_MS` late. After a pause of
- * this process, replies that arrived during the pause are read first, so the pause fails no command.
- */
-export class CommandDeadlines {
-  /** Commands that wait or were sent, and may be unsettled. */
-  private pending: Expiring[] = [];
-  private timer: Timer | undefined;
-
-  constructor(private readonly clock: Clock) {}
-
-  add(command: Expiring): void {
-    this.pending.push(command);
-    this.timer ??= this.checkLater();
-  }
-
-  private checkLater(): Timer {
-    // Node runs timers before it reads sockets and immediates afterwards, so the check knows all replies that arrived.
-    return this.clock.after(CHECK_INTERVAL_MS, () => setImmediate(() => this.check()));
-  }
-
-  private check(): void {
-    const now = this.clock.now();
-    const unsettled = this.pending.filter((command) => !command.settled);
-    this.pending = unsettled.filter(({ deadline }) => now < deadline);
-    inTurns(
-      unsettled.filter(({ deadline }) => now >= deadline),
-      MOST_EXPIRED_AT_ONCE,
-      (command) => this.expireIfLate(command),
-    );
-    this.timer = this.pending.length === 0 ? undefined : this.checkLater();
-  }
-
-  /** Since the check, a reply may have come, or the deadline may have moved. */
-  private expireIfLate(command: Expiring): void {
-    if (command.settled) return;
-    if (this.clock.now() >= command.deadline) command.expire();
-    else this.add(command);
-  }
-}
-
-export type Reply = string | null | Reply[];
-
-/** An undecoded reply: texts and payloads are bytes, numbers are text. */
-export type RawReply = Buffer | string | null | RawReply[];
-
-/** Called once, with the error or the reply of a command. */
-export type OnOutcome = (error: Error | undefined, reply: Reply[] | RawReply[] | undefined) => void;
+import type { Clock } from '../base/clock';
+import { Batch, type BatchedOperation, callText, type Group, settleAll } from './batch';
+import { NOT_WRITTEN, TIMED_OUT } from './failure-class';
+import type { CommandDeadlines, Expiring } from './deadlines';
+import { commandBytes, type OnOutcome, type RawReply, type Reply } from './script';
 
 const NO_ARGUMENTS: readonly string[] = [];
 
@@ -85,7 +24,7 @@ export class ScriptCommand implements Expiring {
   constructor(
     readonly name: string,
     private readonly text: string | Buffer,
-    /** The command fails at this time if Redis has not replied (ms, monotonic clock). */
+    /** `CommandDeadlines` fails the command at this time if Redis has not replied (ms, monotonic clock). */
     readonly deadline: number,
     private readonly onOutcome: OnOutcome,
     /** True: the reply stays undecoded. False: all bytes of the reply are UTF-8 and become text. */
@@ -144,6 +83,7 @@ export interface Flush {
 
 interface PendingWrite extends Flush {
   at: number | undefined;
+  readonly batch: Batch;
   readonly stream: Redis['stream'];
   readonly since: number;
 }
@@ -154,7 +94,17 @@ interface PendingWrite extends Flush {
  */
 const LONGEST_COLLECTION_MS = 1;
 
-/** Writes commands to one connection. The commands of a short turn of the event loop leave in one write. */
+export interface WriterOptions {
+  /** True for a node of a Cluster: the operations of a command must be of one bucket. */
+  readonly byBucket: boolean;
+  /** Called for each command with several operations. */
+  readonly onShared?: (operationCount: number) => void;
+}
+
+/**
+ * Writes commands to one connection. The commands of a short turn of the event loop leave in one write, and the operations of a
+ * library in as few commands as possible, behind the other commands.
+ */
 export class CommandWriter {
   /** The write that is not sent yet. */
   private open: PendingWrite | undefined;
@@ -163,29 +113,69 @@ export class CommandWriter {
     private readonly client: () => Redis,
     private readonly clock: Clock,
     private readonly deadlines: CommandDeadlines,
+    private readonly options: WriterOptions,
   ) {}
 
   /** `asking`: the command's slot is still moving to this node. ASKING holds for the next command of the connection. */
   write(command: ScriptCommand, asking: boolean): Flush {
     const flush = this.currentWrite();
     // If ASKING fails, Redis redirects the command.
-    if (asking) this.send(new ScriptCommand('asking', ASKING, command.deadline, () => undefined, false));
+    if (asking) this.ask();
+    this.deadlines.add(command);
     this.send(command);
     return flush;
   }
 
+  /** The operation leaves in a command with others. */
+  writeTogether(operation: BatchedOperation): Flush {
+    const flush = this.currentWrite();
+    this.deadlines.add(operation);
+    flush.batch.add(operation);
+    return flush;
+  }
+
+  /** The operation leaves in a command of its own, behind those that were asked for before it. */
+  writeAlone(operation: BatchedOperation, asking: boolean): Flush {
+    const flush = this.currentWrite();
+    flush.batch.flush();
+    if (asking) this.ask();
+    this.deadlines.add(operation);
+    this.sendGroup(flush.stream, [operation]);
+    return flush;
+  }
+
+  /** Sends what was collected, because an operation follows that runs as a script. */
+  flush(): void {
+    this.open?.batch.flush();
+  }
+
+  private ask(): void {
+    this.send(new ScriptCommand('asking', ASKING, Infinity, () => undefined, false));
+  }
+
+  private sendGroup(stream: Redis['stream'], group: Group): void {
+    // The operations know the epoch of the Redis of their connection.
+    if (this.client().stream !== stream) return settleAll(group, new Error(NOT_WRITTEN), undefined);
+    const onOutcome: OnOutcome = (error, replies) => settleAll(group, error, replies as Reply[] | undefined);
+    if (group.length > 1) this.options.onShared?.(group.length);
+    // Each operation has its own deadline.
+    this.send(new ScriptCommand('fcall', callText(group), Infinity, onOutcome, false));
+  }
+
   private send(command: ScriptCommand): void {
-    this.deadlines.add(command);
     void this.client().sendCommand(command.asCommand());
   }
 
   private currentWrite(): PendingWrite {
-    const { open } = this;
     const { stream } = this.client();
     const now = this.clock.now();
-    if (open?.stream === stream && now - open.since <= LONGEST_COLLECTION_MS) return open;
-    if (open) this.finish(open);
-    const next: PendingWrite = { stream, since: now, at: undefined };
+    // A send that fails at once may begin the next write.
+    for (let { open } = this; open !== undefined; { open } = this) {
+      if (open.stream === stream && now - open.since <= LONGEST_COLLECTION_MS) return open;
+      this.finish(open);
+    }
+    const batch = new Batch(this.options.byBucket, (group) => this.sendGroup(stream, group));
+    const next: PendingWrite = { stream, since: now, at: undefined, batch };
     this.open = next;
     stream.cork();
     setImmediate(() => this.finish(next));
@@ -195,7 +185,11 @@ export class CommandWriter {
   private finish(write: PendingWrite): void {
     if (write.at !== undefined) return;
     if (this.open === write) this.open = undefined;
-    write.at = this.clock.now();
-    write.stream.uncork();
+    try {
+      write.batch.flush();
+    } finally {
+      write.at = this.clock.now();
+      write.stream.uncork();
+    }
   }
 }

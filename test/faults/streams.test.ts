@@ -10,7 +10,7 @@ import {
 import { systemClock } from '../../src/base/clock';
 import { script } from '../../src/redis/script';
 import { RedisConnection } from '../../src/redis/connection';
-import type { Reply } from '../../src/redis/writer';
+import type { Reply } from '../../src/redis/script';
 import { type Ending, endingOf } from '../support/clients/calls';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';

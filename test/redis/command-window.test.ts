@@ -3,7 +3,7 @@ import type { Priority } from '../../src/flow/fair-queue';
 import type { Turn } from '../../src/redis/commands';
 import { LatencyLimit } from '../../src/redis/latency-limit';
 import { CommandWindow } from '../../src/redis/window';
-import { CommandDeadlines } from '../../src/redis/writer';
+import { CommandDeadlines } from '../../src/redis/deadlines';
 import { ManualClock, settled } from '../support/manual-clock';
 import { assertWithinTime } from '../support/timed-property';
 

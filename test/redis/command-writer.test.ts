@@ -5,7 +5,8 @@ import { type CommandLink, type Commands, LOW, type Turn } from '../../src/redis
 import { script } from '../../src/redis/script';
 import type { NodeReport } from '../../src/redis/node/report';
 import { CommandRunner } from '../../src/redis/runner';
-import { CommandDeadlines, CommandWriter, ScriptCommand } from '../../src/redis/writer';
+import { CommandDeadlines } from '../../src/redis/deadlines';
+import { CommandWriter, ScriptCommand } from '../../src/redis/writer';
 import { ManualClock, settled } from '../support/manual-clock';
 
 describe('the command writer', () => {
@@ -37,7 +38,7 @@ describe('the command writer', () => {
   let writer: CommandWriter;
   beforeEach(() => {
     connection = new FakeConnection();
-    writer = new CommandWriter(() => connection as unknown as Redis, clock, deadlines);
+    writer = new CommandWriter(() => connection as unknown as Redis, clock, deadlines, { byBucket: false });
   });
 
   function write(name: string, asking = false) {

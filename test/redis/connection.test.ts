@@ -4,7 +4,7 @@ import { type EpochGuard, type GuardedReply, HIGH, UnreadableReply } from '../..
 import { script } from '../../src/redis/script';
 import { RedisConnection } from '../../src/redis/connection';
 import { RECONNECT_PATIENCE_MS, safeOptions } from '../../src/redis/redis-client';
-import type { RawReply, Reply } from '../../src/redis/writer';
+import type { RawReply, Reply } from '../../src/redis/script';
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';
 import { freePort } from '../support/processes/child-program';

@@ -5,7 +5,7 @@ import type { EpochGuard, GuardedReply } from '../../src/redis/commands';
 import type { RedisConnection } from '../../src/redis/connection';
 import { Epochs } from '../../src/redis/epochs/epochs';
 import { endQuarantines } from '../../src/redis/topology/cluster-health';
-import type { Reply } from '../../src/redis/writer';
+import type { Reply } from '../../src/redis/script';
 import { ManualClock } from '../support/manual-clock';
 import { failureOf } from '../support/reply-kinds';
 

@@ -114,6 +114,13 @@ describe('prometheus', () => {
     expect(meters.of('10.0.0.1:7').node).toBe('10.0.0.1:7');
   });
 
+  test('shows how many operations shared a command, for each Redis', async () => {
+    const commands = new CommandMeters();
+    commands.of('10.0.0.1:6379').sharedCount = 7;
+    const text = await textOf({ commands });
+    expect(text).toContain('holdfast_redis_shared_operations_total{node="10.0.0.1:6379"} 7\n');
+  });
+
   test.each([
     ['redis://user:secret@redis.internal:6380/3', 'redis.internal:6380'],
     ['rediss://[::1]', '[::1]:6379'],

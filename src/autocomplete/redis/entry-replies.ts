@@ -21,8 +21,7 @@ import {
 import { StoreFailure } from '../../base/errors';
 import { entriesKey } from './entry-keys';
 import type { Commands, RawCommand } from '../../redis/commands';
-import { type RawArgument, script, type Script } from '../../redis/script';
-import type { RawReply } from '../../redis/writer';
+import { type RawArgument, type RawReply, type Script, script } from '../../redis/script';
 import type {
   BucketsRead,
   EntryStore,

@@ -2,10 +2,9 @@ import type { Clock } from '../../base/clock';
 import { StoreFailure } from '../../base/errors';
 import { dictionaryNamesKey, ownedNamesKey, newGenerationId, newWriteId } from './entry-keys';
 import type { Commands, RawCommand } from '../../redis/commands';
-import type { RawArgument, Script } from '../../redis/script';
+import type { RawArgument, RawReply, Script } from '../../redis/script';
 import { confirmed } from '../../redis/node/confirmations';
 import type { PlainRedis } from '../../redis/topology/open';
-import type { RawReply } from '../../redis/writer';
 import type {
   BucketsRead,
   EntryStore,

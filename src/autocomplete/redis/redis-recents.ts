@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { recentsAdd, recentsRemove } from '../../../generated/redis/scripts';
 import { recentsKey, recentsRemovalKey } from './entry-keys';
 import type { Commands } from '../../redis/commands';
-import { script, type Script } from '../../redis/script';
-import type { RawReply } from '../../redis/writer';
+import { type RawReply, type Script, script } from '../../redis/script';
 import type { RecentIdentity, RecentsStore } from '../entry-store';
 import type { Recent } from '../suggestion';
 

@@ -19,7 +19,7 @@ import type {
   WithdrawReply,
 } from '../lease-store';
 import type { GuardedReply } from '../../redis/commands';
-import type { Reply } from '../../redis/writer';
+import type { Reply } from '../../redis/script';
 
 /** Translates the reply of each script, which the script's header comment describes, into the engine's types. */
 

@@ -2,9 +2,8 @@ import { leaseLibrary, leaseList, leaseUnlist } from '../../../generated/redis/s
 import { StoreFailure } from '../../base/errors';
 import type { Resource, ResourceView } from '../lease';
 import type { ListedPart, ListStep, WaiterCount } from '../lease-store';
-import type { Commands, Turn } from '../../redis/commands';
-import { operation } from '../../redis/script';
-import type { Reply } from '../../redis/writer';
+import type { Commands, ServerArguments, Turn } from '../../redis/commands';
+import { operation, type Reply } from '../../redis/script';
 import { LEASE_LAYOUT } from '../../redis/buckets';
 import { namesKeys } from './lease-keys';
 import { parseInspect, parseList } from './lease-replies';
@@ -25,7 +24,7 @@ export interface ListedNamesOptions {
   readonly commands: Commands;
   readonly prefix: string;
   /** The first arguments of every operation. */
-  readonly head: readonly (string | number)[];
+  readonly head: ServerArguments;
   /** The most holders, and the most waiters, that a view of a resource has. */
   readonly shownCount: number;
   /** Reads one resource exactly. */

@@ -24,12 +24,12 @@ import {
   HIGH,
   LOW,
   NORMAL,
+  type ServerArguments,
   type Turn,
 } from '../../redis/commands';
-import { operation, script, type Script } from '../../redis/script';
+import { operation, type Reply, script, type Script } from '../../redis/script';
 import { isReplyError } from '../../redis/failure-class';
 import { type AnsweringNode, confirmed } from '../../redis/node/confirmations';
-import type { Reply } from '../../redis/writer';
 import type { Resource, ResourceView } from '../lease';
 import type {
   AcquireOptions,
@@ -128,9 +128,6 @@ const scripts = {
   revoke: operation(leaseLibrary, 'revoke', leaseRevoke),
 };
 
-/** In place of the arguments of a guard, for the operations without one. */
-const NO_GUARD = ['', 0] as const;
-
 /** Each new connection loads these scripts into Redis. */
 export const leaseScripts: readonly Script[] = [...Object.values(scripts), ...listScripts];
 
@@ -155,12 +152,12 @@ export class RedisLeaseStore implements LeaseStore {
   private listener: StoreListener | undefined;
   private readonly names: ListedNames;
   /** The first arguments of every operation. */
-  private readonly head: readonly (string | number)[];
+  private readonly head: ServerArguments;
 
   constructor(private readonly options: LeaseStoreOptions) {
     const { commands, prefix } = options;
     this.head = [options.serverId, options.retentionMs];
-    const head = [...this.head, ...NO_GUARD];
+    const { head } = this;
     const inspect = (resource: Resource, caller?: object) => this.inspect(resource, caller);
     this.names = new ListedNames({ commands, prefix, head, shownCount: SHOWN_COUNT, inspect });
   }
@@ -301,7 +298,7 @@ export class RedisLeaseStore implements LeaseStore {
     };
     const args = [SHOWN_COUNT, LEASE_LAYOUT];
     const keys = leaseKeys(prefix, resource);
-    return commands.send({ run: script, keys, head: [...this.head, ...NO_GUARD], args, read, turn });
+    return commands.send({ run: script, keys, head: this.head, args, read, turn });
   }
 
   private recheck(resource: Resource, requestId: string): void {

@@ -5,33 +5,53 @@
 -- KEYS   for each operation the state of its resource or its index of names, then the epochs of their buckets
 -- ARGV   1 server ... 4 not_after (shared/state.lua)  5 number of operations
 --        then for each operation: its name, the place of its epoch among the epochs, its arguments
--- Reply  the reply of each operation; an error, if the operation has failed
+-- Reply  for each operation: its reply; an error, if it has failed; or LATER: it has done nothing, because the operations
+--        before it have run more than MOST_CALLS commands
 -- Holds  Does nothing for no operations. A failed operation keeps no other operation from its work. What it had written
---        before stays, as after a script.
+--        before stays, as after a script. The first operation is never told LATER.
 --
 -- @include shared/state.lua
+local MOST_CALLS = 256 -- most operations run 3 to 8 commands
+
+-- The operations get a `redis` that counts their commands. What Redis gives to a library differs while it is loaded.
+local calls, call = 0, nil
+local function counted(...)
+  calls = calls + 1
+  return call(...)
+end
+local function given() return redis end
+local redis = { register_function = redis.register_function }
+
 -- @operations
 local function run(keys, args, operations)
+  local count = tonumber(args[5])
+  local now_given = given()
+  call, redis.pcall, redis.error_reply = now_given.call, now_given.pcall, now_given.error_reply
+  redis.call = count > 1 and counted or call
   calling_server, retention_ms, expected, not_after = args[1], tonumber(args[2]), args[3], tonumber(args[4])
   local clock = redis.call('TIME')
   now = clock[1] * 1000000 + clock[2]
   now_text = int(now)
   if now > NEVER then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
-  local count = tonumber(args[5])
   local epochs, replies, at = {}, {}, 6
   for i = count + 1, #keys do epochs[i - count] = redis.call('GET', keys[i]) end
+  calls = 0
   for i = 1, count do
     local operation = operations[args[at]]
     local last = at + 1 + operation.argument_count
-    reset()
-    STATE_KEY, epoch = keys[i], epochs[tonumber(args[at + 1])]
-    local is_done, answered = pcall(operation.run, unpack(args, at + 2, last))
-    if not is_done then
-      -- The error of a command begins with its code, and an error of Lua with its place.
-      local text = type(answered) == 'table' and answered.err or answered
-      answered = { err = string.find(text, '^%u+ ') and text or 'ERR ' .. text }
+    if calls > MOST_CALLS and i > 1 then
+      replies[i] = 'LATER'
+    else
+      reset()
+      STATE_KEY, epoch = keys[i], epochs[tonumber(args[at + 1])]
+      local is_done, answered = pcall(operation.run, unpack(args, at + 2, last))
+      if not is_done then
+        -- The error of a command begins with its code, and an error of Lua with its place.
+        local text = type(answered) == 'table' and answered.err or answered
+        answered = { err = string.find(text, '^%u+ ') and text or 'ERR ' .. text }
+      end
+      replies[i] = answered
     end
-    replies[i] = answered
     at = last + 1
   end
   return replies

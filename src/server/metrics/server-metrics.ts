@@ -74,10 +74,20 @@ export const serverMetrics: readonly MetricDefinition<MetricSources>[] = [
     type: 'histogram',
     unit: 'seconds',
     labels: { node: 'address of the Redis, at most 256 and then `other`' },
-    help: 'Time from the send of a command to its answer or failure.',
+    help: 'Time from the send of a command, or of an operation in a command with others, to its answer or failure.',
     rising: 'Redis, its disk or the network is slow. Renewals then land late.',
     read: ({ commands }) =>
       [...commands.all()].map(({ node, ms }) => ({ labels: { node }, distribution: ms })),
+  },
+  {
+    name: 'holdfast_redis_shared_operations_total',
+    type: 'counter',
+    unit: 'count',
+    labels: { node: 'as above' },
+    help: 'Operations on locks and semaphores that were sent in a command with others.',
+    rising: 'Normal under load: each of these operations costs Redis less.',
+    read: ({ commands }) =>
+      [...commands.all()].map(({ node, sharedCount }) => ({ labels: { node }, value: sharedCount })),
   },
   {
     name: 'holdfast_redis_command_failures_total',
@@ -88,7 +98,7 @@ export const serverMetrics: readonly MetricDefinition<MetricSources>[] = [
       failure:
         '`refused`, `redirected`, `full`, `unknown-script`, `not-written`, `connection-lost`, `timed-out`, `stopped`, `defect`',
     },
-    help: 'Commands that failed. The server repeats most of them.',
+    help: 'Commands that failed, and operations in commands with others. The server repeats most of them.',
     rising:
       '`connection-lost`, `timed-out`: Redis or the network. `not-written`: there is no connection to Redis. `full`: Redis has no memory. `redirected`: slots move. `unknown-script`: Redis has restarted.',
     read: ({ commands }) =>

@@ -14,7 +14,7 @@ import {
 import { systemClock } from '../../../src/base/clock';
 import { script } from '../../../src/redis/script';
 import type { RedisConnection } from '../../../src/redis/connection';
-import type { RawReply } from '../../../src/redis/writer';
+import type { RawReply } from '../../../src/redis/script';
 import {
   allListed,
   allPages,

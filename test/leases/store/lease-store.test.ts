@@ -7,7 +7,7 @@ import { bucketOf } from '../../../src/redis/buckets';
 import { namesKeys } from '../../../src/leases/redis/lease-keys';
 import type { Commands, GuardedReply } from '../../../src/redis/commands';
 import type { AnsweringNode } from '../../../src/redis/node/confirmations';
-import type { Reply } from '../../../src/redis/writer';
+import type { Reply } from '../../../src/redis/script';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { PREFIX } from '../../support/leases/lease-server';
 import { allListed, sortedNames } from '../../support/leases/lease-views';

@@ -1,6 +1,6 @@
 import { epochAdopt, epochEnd, replicationMark } from '../../../generated/redis/scripts';
 import { type GuardedReply, readGuardedReply } from '../../../src/redis/commands';
-import type { Reply } from '../../../src/redis/writer';
+import type { Reply } from '../../../src/redis/script';
 import { eventually } from '../../support/eventually';
 import { RedisProcess } from '../../support/processes/redis-process';
 
