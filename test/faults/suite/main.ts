@@ -13,7 +13,7 @@ import { RunTally } from './report/run-report';
 import { mutantText, failureText, reportText } from './report/text';
 import { runRound } from './round';
 
-/** Returns true if no round had a violation. */
+/** Returns true if no round had a violation, and operations shared commands. */
 async function play(options: RunOptions): Promise<boolean> {
   const { seed, topology, faults, trafficMs, workerCount } = options;
   const shim = await clockShim();
@@ -42,7 +42,7 @@ async function play(options: RunOptions): Promise<boolean> {
   }
   const report = tally.report(seconds());
   console.log(`\n${reportText(report)}\n\nsaved in ${saveReport(report)}`);
-  return report.failed.length === 0;
+  return report.failed.length === 0 && report.shared !== 0;
 }
 
 /** Returns true if every mutant was caught. */

@@ -33,6 +33,8 @@ export interface RoundOutcome {
   readonly history: History;
   readonly injections: readonly Injection[];
   readonly checks: CheckResult;
+  /** How many operations the servers that live at the end have sent in commands with others. */
+  readonly sharedCount: number;
   /** Defects other than violations: a crashed server, a logged error, open sockets. */
   readonly defects: readonly string[];
 }
@@ -146,10 +148,24 @@ async function playRound(
     }
     const told = scenario.history();
     const history = mergeHistories(told, sampler.events(told));
-    return { plan, history, injections: nemesis.injections, checks: checkAll(history, ALLOWANCES), defects };
+    const checks = checkAll(history, ALLOWANCES);
+    const sharedCount = await sharedOperations(fleet);
+    return { plan, history, injections: nemesis.injections, checks, sharedCount, defects };
   } finally {
     await scenario.close();
   }
+}
+
+async function sharedOperations(fleet: Fleet<SuiteStore>): Promise<number> {
+  let total = 0;
+  for (const { server } of fleet.members) {
+    if (server.admin === undefined || server.exit !== undefined) continue;
+    const headers = { connection: 'close' }; // no open socket stays
+    const text = await (await fetch(`http://${server.admin}/metrics`, { headers })).text();
+    for (const [, count] of text.matchAll(/^holdfast_redis_shared_operations_total\S* (\d+)/gm))
+      total += Number(count);
+  }
+  return total;
 }
 
 async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Resource[]> {

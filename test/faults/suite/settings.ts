@@ -15,6 +15,8 @@ export const SERVER_ENV = {
   // The maximum age is short, so that in every round streams end by age and attach again during other faults.
   HOLDFAST_STREAM_MAX_AGE: '8s',
   HOLDFAST_DRAIN_TIMEOUT: '4s',
+  // The suite reads how many operations shared a command.
+  HOLDFAST_ADMIN_LISTEN: '127.0.0.1:0',
 } as const;
 
 /** The quarantine after a loss of data: the sum of the longest ttl, the bound of a replica's lag (10 s), and 5 s. */

@@ -93,6 +93,12 @@ export class ServerProcess {
     return this.address;
   }
 
+  /** The address of metrics and probes that the server logged. Undefined: HOLDFAST_ADMIN_LISTEN is off. */
+  get admin(): string | undefined {
+    const line = this.logs.find((one) => typeof one['admin'] === 'string');
+    return line?.['admin'] as string | undefined;
+  }
+
   get pid(): number {
     return this.child.pid;
   }

@@ -32,6 +32,8 @@ export interface RunReport extends RunSubject {
   readonly refused: number;
   readonly grants: number;
   readonly streamEvents: number;
+  /** How many operations shared a command to Redis. Undefined: an earlier run, which did not count them. */
+  readonly shared?: number;
   readonly stalledMs: number;
   readonly faults: readonly FaultTally[];
   readonly failed: readonly FailedRound[];
@@ -69,6 +71,7 @@ export class RunTally {
       refused: total(({ refused }) => refused),
       grants: total(({ grants }) => grants),
       streamEvents: total(({ streamEvents }) => streamEvents),
+      shared: total(({ shared }) => shared),
       stalledMs: total(({ stalledMs }) => stalledMs),
       faults: mergeFaults(tallies.flatMap(({ faults }) => faults)),
       failed,

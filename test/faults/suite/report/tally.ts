@@ -27,6 +27,8 @@ export interface RoundTally {
   readonly refused: number;
   readonly grants: number;
   readonly streamEvents: number;
+  /** How many operations shared a command to Redis with others. */
+  readonly shared: number;
   /** The time in which the runner was not scheduled (ms). Most invariants are relaxed for this time. */
   readonly stalledMs: number;
   readonly faults: readonly FaultTally[];
@@ -35,7 +37,7 @@ export interface RoundTally {
 const AFTERWARDS_US: Micros = 1_000_000;
 
 /** Counts the events and effects of one round. */
-export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTally {
+export function tallyRound({ plan, history, injections, sharedCount }: RoundOutcome): RoundTally {
   let operations = 0;
   let refused = 0;
   let grants = 0;
@@ -73,6 +75,7 @@ export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTa
     refused,
     grants,
     streamEvents,
+    shared: sharedCount,
     stalledMs,
     faults,
   };

@@ -6,11 +6,22 @@ import type { FaultTally } from './tally';
 
 /** Formats a run's report for the terminal. */
 export function reportText(report: RunReport): string {
-  const { seconds, operations, refused, grants, streamEvents, stalledMs, rounds, failed } = report;
+  const {
+    seconds,
+    operations,
+    refused,
+    grants,
+    streamEvents,
+    shared = 0,
+    stalledMs,
+    rounds,
+    failed,
+  } = report;
   const answered = operations - refused;
   return [
     `${rounds} rounds in ${Math.round(seconds)} s: ${operations} operations, ${refused} of them refused for a fault, ` +
       `${answered} answered (${Math.round(answered / Math.max(1, seconds))} per second); ${grants} grants, ${streamEvents} stream events`,
+    `${shared} operations shared a command to Redis${shared === 0 ? ', so the run proves nothing of batches' : ''}`,
     `the runner was not scheduled for ${(stalledMs / 1000).toFixed(1)} s`,
     '',
     ...report.faults.map(faultText),
