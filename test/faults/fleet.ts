@@ -3,7 +3,7 @@ import * as scripts from '../../generated/redis/scripts';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions, serverUrl } from '../support/processes/redis-process';
-import { ServerProcess } from '../support/processes/server-process';
+import { ServerProcess, type ServerProcessOptions } from '../support/processes/server-process';
 
 /** The timeout is short, because an observer reads from a Redis that a test may have paused. */
 export const COMMAND_TIMEOUT_MS = 5_000;
@@ -21,8 +21,8 @@ export interface MemberOptions {
   readonly redisProxy?: boolean;
   /** Puts a proxy between clients and the server. `address` is then the proxy's address. */
   readonly clientProxy?: boolean;
-  /** The program of the server. Default: the built server of this tree. */
-  readonly program?: string;
+  /** The programs of the server: each start runs the next of them. Default: the built server of this tree. */
+  readonly programs?: readonly string[];
 }
 
 /** Each start waits 10 s for Redis. */
@@ -43,14 +43,18 @@ export class Member {
     const { redisProxy = false, clientProxy = false } = options;
     const toRedis = redisProxy ? await proxyTo(store) : undefined;
     const redisUrl = toRedis === undefined ? store.url : serverUrl(toRedis.address);
-    const { env, program } = options;
-    const settings = { redisUrl, ...(env && { env }), ...(program !== undefined && { program }) };
-    const server = await ServerProcess.start(settings);
+    const { env, programs = [] } = options;
+    let starts = 0;
+    const start = (more: Partial<ServerProcessOptions>) => {
+      const program = programs[starts++ % programs.length];
+      return ServerProcess.start({ redisUrl, ...(program !== undefined && { program }), ...more });
+    };
+    const server = await start({ ...(env && { env }) });
     const targetPort = Number(server.listen.split(':').at(-1));
     const toServer = clientProxy ? await TcpProxy.open({ targetPort, protocol: 'tcp' }) : undefined;
     // The assertion that the store is new is valid only for the first start, because later the store has leases.
     const againEnv = { ...env, HOLDFAST_STORE_IS_NEW: '0' };
-    const startAgain = (listen: string) => ServerProcess.start({ ...settings, env: againEnv, listen });
+    const startAgain = (listen: string) => start({ env: againEnv, listen });
     return new Member(server, startAgain, { redis: toRedis, client: toServer });
   }
 

@@ -13,6 +13,7 @@ export const USAGE = `usage: npm run test:faults -- [options]
   --workers N       workers in each of three processes (default 40), and sessions of up to 25 leases for each of them;
                     use fewer on a slow machine, or if several runs share a machine
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
+  --beside COMMIT   half of the servers begin as builds of this commit, and each restart changes between the two builds
   --faults A,B      draws only from these faults: ${FAULT_NAMES.join(', ')}
   --mutant A,B      breaks the server or the client on purpose, and runs until a checker reports it (default seed 1):
                     all, or some of ${MUTANT_NAMES.join(', ')}
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly trafficMs: number | undefined;
   readonly workerCount: number | undefined;
   readonly topology: Topology;
+  /** The commit of the other build. */
+  readonly beside: string | undefined;
   readonly faults: readonly FaultName[] | undefined;
   readonly mutants: readonly MutantName[];
   readonly writeResults: boolean;
@@ -43,6 +46,7 @@ export function parseArguments(args: readonly string[]): RunOptions {
     trafficMs: traffic === undefined ? undefined : traffic * 1000,
     workerCount: numberOf(values.workers, 'workers', undefined),
     topology: topologyOf(values.topology),
+    beside: values.beside,
     faults: values.faults?.split(',').filter(Boolean).map(faultNamed),
     mutants: values.mutant === undefined ? [] : mutantsNamed(values.mutant),
     writeResults: values['write-results'] === true,
@@ -61,6 +65,7 @@ function read(args: readonly string[]) {
         traffic: text,
         workers: text,
         topology: text,
+        beside: text,
         faults: text,
         mutant: text,
         'write-results': { type: 'boolean' },

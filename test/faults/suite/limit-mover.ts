@@ -20,6 +20,7 @@ export class LimitMover {
   async run(moves: readonly LimitMove[]): Promise<void> {
     const over = new AbortController();
     const restoring = this.restore(moves, over.signal);
+    restoring.catch(() => undefined); // Its failure is thrown at the end.
     try {
       await this.move(moves);
     } finally {

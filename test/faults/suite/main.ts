@@ -4,6 +4,7 @@
  */
 import { commit } from '../../../bench/support/machine';
 import { parseArguments, USAGE, UsageError, type RunOptions } from './arguments';
+import { buildCommit } from './build-commit';
 import { clockShim } from './clock-shim/shim';
 import { runMutant } from './mutants/run-mutant';
 import { planRound } from './plan';
@@ -12,13 +13,16 @@ import { writeResults } from './report/results';
 import { RunTally } from './report/run-report';
 import { mutantText, failureText, reportText } from './report/text';
 import { runRound } from './round';
+import { serverProgram } from '../../support/processes/server-process';
 
 /** Returns true if no round had a violation, and operations shared commands. */
 async function play(options: RunOptions): Promise<boolean> {
-  const { seed, topology, faults, trafficMs, workerCount } = options;
+  const { seed, topology, faults, trafficMs, workerCount, beside } = options;
   const shim = await clockShim();
   if ('missing' in shim) console.error(`THIS RUN STEPS NO CLOCK: ${shim.missing}`);
-  const tally = new RunTally({ seed, topology, commit: await commit(), workerCount });
+  const other = beside === undefined ? undefined : await buildCommit(beside);
+  const programs = other && { servers: [serverProgram(), other.server] };
+  const tally = new RunTally({ seed, topology, commit: await commit(), workerCount, beside });
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   for (let index = 0; index < options.rounds && seconds() < options.seconds; index += 1) {
@@ -33,13 +37,14 @@ async function play(options: RunOptions): Promise<boolean> {
     const steps = plan.steps.map(({ fault }) => fault).join(', ');
     console.log(`round ${plan.seed}, appendfsync ${plan.appendfsync}: ${steps || 'no fault'}`);
     try {
-      const outcome = await runRound(plan);
+      const outcome = await runRound(plan, programs);
       const failed = tally.add(outcome);
       if (failed !== undefined) console.log(`${failureText(failed)}\nits history: ${saveHistory(outcome)}`);
     } catch (error) {
       console.log(failureText(tally.addBroken(plan.seed, error as Error)));
     }
   }
+  await other?.remove();
   const report = tally.report(seconds());
   console.log(`\n${reportText(report)}\n\nsaved in ${saveReport(report)}`);
   return report.failed.length === 0 && report.shared !== 0;

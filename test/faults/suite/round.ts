@@ -22,10 +22,11 @@ import { openStore } from './stores/open';
 import type { SuiteStore } from './stores/store';
 import type { Resource } from './traffic/traffic';
 
-/** The programs of a mutant. Default: the built programs of this tree. */
+/** The programs of a mutant or of several versions. Default: the built programs of this tree. */
 export interface Programs {
-  readonly server: string;
-  readonly client: string;
+  /** Each server begins with another one of them, and each start of a server runs the next. */
+  readonly servers: readonly string[];
+  readonly client?: string;
 }
 
 export interface RoundOutcome {
@@ -79,7 +80,9 @@ async function startFleet(
     env: { ...SERVER_ENV, ...clocks?.members[index]?.env },
     redisProxy: plan.withStoreProxy[index] ?? false,
     clientProxy: plan.withClientProxy[index] ?? false,
-    ...(programs && { program: programs.server }),
+    ...(programs && {
+      programs: programs.servers.map((_, at, all) => all[(at + index) % all.length] as string),
+    }),
   }));
   return Fleet.over(await openStore(plan, clocks), members);
 }
@@ -104,7 +107,10 @@ async function playRound(
         resources,
         seed: plan.seed * 100,
       },
-      { ...(clocks && { env: clocks.clients.env }), ...(programs && { program: programs.client }) },
+      {
+        ...(clocks && { env: clocks.clients.env }),
+        ...(programs?.client !== undefined && { program: programs.client }),
+      },
       performance.now() + plan.trafficMs,
     );
     const stage = new Stage({
@@ -131,7 +137,7 @@ async function playRound(
     );
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => clients.start()));
-      await Promise.all([
+      await allEnded([
         nemesis.run(plan.steps),
         limits.run(plan.limitMoves),
         revoker.run(plan.revocations),
@@ -154,6 +160,12 @@ async function playRound(
   } finally {
     await scenario.close();
   }
+}
+
+/** Waits for all, because those that go on after a failure of another would use what is closed then. */
+async function allEnded(works: readonly Promise<void>[]): Promise<void> {
+  const ends = await Promise.allSettled(works);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 async function sharedOperations(fleet: Fleet<SuiteStore>): Promise<number> {

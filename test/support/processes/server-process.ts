@@ -31,7 +31,8 @@ const LOG_TIMEOUT_MS = 30_000;
 const DEFECT =
   /unhandled|uncaught|MaxListenersExceeded|PromiseRejectionHandled|Cannot set headers|ERR_HTTP2_HEADERS_SENT/i;
 
-function serverProgram(): string {
+/** The built server of this tree. */
+export function serverProgram(): string {
   const program = join(ROOT, 'dist', 'src', 'main.js');
   if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build"`);
   return program;

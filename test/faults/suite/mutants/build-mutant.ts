@@ -13,7 +13,7 @@ export async function buildMutant({ patches }: Mutant): Promise<BuiltMutant> {
   const { folder, remove } = await makeVariant(patched(patches));
   return {
     programs: {
-      server: join(folder, 'src', 'main.js'),
+      servers: [join(folder, 'src', 'main.js')],
       client: join(folder, 'test', 'faults', 'client-program.js'),
     },
     remove,

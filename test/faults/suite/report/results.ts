@@ -60,7 +60,8 @@ ${items(MUTANT_NAMES.map((name) => mutantItem(name, mutantResults)))}
 
 function runItem(run: RunReport): Item {
   const workers = run.workerCount === undefined ? 'the usual workers' : `${run.workerCount} workers`;
-  const head = `Topology \`${run.topology}\`, commit \`${run.commit}\`, first seed ${run.seed}, ${workers}`;
+  const versions = `commit \`${run.commit}\`${run.beside === undefined ? '' : ` beside \`${run.beside}\``}`;
+  const head = `Topology \`${run.topology}\`, ${versions}, first seed ${run.seed}, ${workers}`;
   return { head, details: numbersOf([run]) };
 }
 
@@ -76,6 +77,7 @@ function numbersOf(runs: readonly RunReport[]): string[] {
   return [
     `${sum(({ rounds }) => rounds)} rounds in ${(seconds / 60).toFixed(1)} minutes; the runner was stalled for ${stalledSeconds} s`,
     `${operations} operations: ${refused} refused, ${answered} answered (${perSecond} per second)`,
+    `${sum(({ shared = 0 }) => shared)} operations shared a command to Redis`,
     `${sum(({ grants }) => grants)} grants, ${sum((run) => run.streamEvents)} stream events`,
     `rounds with violations: ${sum(({ failed }) => failed.length)}`,
   ];

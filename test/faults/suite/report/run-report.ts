@@ -20,6 +20,8 @@ export interface RunSubject {
   readonly topology: Topology;
   /** The tested commit. The plan of a seed depends on the commit. */
   readonly commit: string;
+  /** The commit of the other build of the servers. Undefined: all servers are builds of `commit`. */
+  readonly beside?: string | undefined;
   /** Workers per client process. If undefined, the plan determines the number. */
   readonly workerCount?: number | undefined;
 }
