@@ -6,6 +6,7 @@ import { RedisClusterProcesses, type ClusterNode } from '../support/processes/re
 import { underLoad } from './load';
 import {
   endQuarantine,
+  functionsWork,
   handOversAreHinted,
   locksWork,
   namesOf,
@@ -84,6 +85,7 @@ test('the invariants hold while slots move to and fro under load', () =>
     expect(moves).toBeGreaterThan(names.length + idle.length);
     await locksWork(stage, 'idle');
     await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'moved')]);
+    await functionsWork(stage, 'by functions');
     expect(stage.unexpectedWarnings()).toEqual([]);
   }));
 
@@ -101,6 +103,7 @@ test('the invariants hold while replicas take over in order under load', () =>
       }
     });
     await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'handed')]);
+    await functionsWork(stage, 'by functions');
   }));
 
 test('leases of a killed master continue at its replica, and calls on other masters are not delayed', () =>
@@ -143,7 +146,7 @@ test('leases of a killed master continue at its replica, and calls on other mast
     // The old master restarts as a replica and gets no scripts.
     await victim.redis.restart();
     await eventually('the old master to be a replica', () => isReplica(victim), WAIT);
-    await locksWork(stage, 'after');
+    await functionsWork(stage, 'after');
     expect(await scriptCount(victim.redis)).toBe(0);
   }));
 

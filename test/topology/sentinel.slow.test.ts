@@ -5,6 +5,7 @@ import { RedisSentinels } from '../support/processes/redis-sentinels';
 import {
   endQuarantine,
   everythingWorks,
+  functionsWork,
   handOversAreHinted,
   locksWork,
   onStage,
@@ -47,6 +48,7 @@ async function survives(
   const contended = untilAvailable('the other server', () => rival.acquire({ name: 'kept', waitMs: 0 }));
   expect((await refusal(contended)).reason).toBe('CONTENDED');
   await untilAvailable('locks', () => locksWork(stage, `after ${performance.now()}`));
+  await untilAvailable('functions', () => functionsWork(stage, 'by functions'));
   await untilAvailable('hints', () => handOversAreHinted(stage, `hinted ${performance.now()}`));
   expect(stream.kinds).not.toContain('lost');
   stream.cancel();

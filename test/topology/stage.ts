@@ -165,6 +165,23 @@ export async function locksWork({ one, other }: Stage, stem: string): Promise<vo
   );
 }
 
+/** Waits until each present master carries out operations by functions, because it has got the library. */
+export async function functionsWork(stage: Stage, stem: string): Promise<void> {
+  const masters = await stage.store.masters();
+  const counts = () => Promise.all(masters.map(functionCount));
+  const before = await counts();
+  const allCalled = async () => {
+    await locksWork(stage, `${stem} ${performance.now()}`);
+    return (await counts()).every((count, i) => count > (before[i] ?? 0));
+  };
+  await eventually('functions on each master', allCalled, { timeoutMs: 20_000 });
+}
+
+async function functionCount(redis: RedisProcess): Promise<number> {
+  const stats = String(await redis.command('INFO', 'commandstats'));
+  return Number(/^cmdstat_fcall:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+}
+
 async function semaphoresWork({ one, other }: Stage, stem: string): Promise<void> {
   const [client, rival] = [one.semaphores(), other.semaphores()];
   await Promise.all(
