@@ -1,15 +1,16 @@
-// Prints the folder of the other supported Node, so that `.ci/run` can run the tests with both: Node 22, or Node 20 if
-// this is a newer one. Installs npm's package `node` into the cache if necessary. Without the package, prints nothing and
+// Prints the folder of the other supported Node, so that `.ci/run` can run the tests with both: the present LTS, or
+// Node 20 if this is a newer one. Installs npm's package `node` into the cache if necessary. Without the package, prints nothing and
 // names the reason on standard error.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-const VERSIONS = { 20: '20.20.2', 22: '22.23.3' };
+const OLDEST = '20.20.2';
+const PRESENT_LTS = '24.21.0';
 
 const present = Number(process.versions.node.split('.')[0]);
-const version = VERSIONS[present < 22 ? 22 : 20];
+const version = present < 22 ? PRESENT_LTS : OLDEST;
 const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'holdfast', `node-${version}`);
 const bin = join(folder, 'node_modules', 'node', 'bin');
 

@@ -4,6 +4,21 @@ import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
 
 const POLL_MS = 500;
+/** The month of the last fixes, also for security, of each release of Node (github.com/nodejs/Release). */
+const LAST_FIXES: Readonly<Record<number, string>> = {
+  20: '2026-04',
+  21: '2024-06',
+  22: '2027-04',
+  23: '2025-06',
+  24: '2028-04',
+  25: '2026-06',
+};
+
+/** The month of the last fixes of a release that gets no more. Undefined: the release gets fixes, or is not in the list. */
+export function endOfLife(version: string, now: Date): string | undefined {
+  const month = LAST_FIXES[Number.parseInt(version, 10)];
+  return month !== undefined && month < now.toISOString().slice(0, 7) ? month : undefined;
+}
 
 function isUnderNpm(env: NodeJS.ProcessEnv): boolean {
   return env['npm_lifecycle_event'] !== undefined;
@@ -71,6 +86,12 @@ const EXPECTED = ['Error', 'ConfigError', 'StartError'];
 /** Resolves when the server listens, or when the reason of a failed start is printed and the exit code is set. */
 export async function startDevelopment(env: NodeJS.ProcessEnv): Promise<void> {
   endWithNpm(env);
+  const { node } = process.versions;
+  const month = endOfLife(node, new Date());
+  if (month)
+    note(
+      `Node ${node} works, but its release has had no fixes, also for security, since ${month}: use Node 24`,
+    );
   try {
     if (env['HOLDFAST_REDIS_URL']) await startWithConfiguredRedis(env);
     else await startWithPrivateRedis(env);

@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { banner, type ServerInfo } from '../../src/dev/banner';
+import { endOfLife } from '../../src/dev/start';
 import { Authority } from '../support/certificates';
 import { isAlive } from '../support/processes/child-program';
 import { scratchFolder } from '../support/scratch-folder';
@@ -11,6 +12,8 @@ test('npm start serves until SIGTERM, and then drains and stops its Redis', asyn
   const started = new Started(folder);
   try {
     await started.ready();
+    const isOld = endOfLife(process.versions.node, new Date()) !== undefined;
+    expect(started.text.match(/has had no fixes/g) ?? []).toHaveLength(isOld ? 1 : 0);
     const pid = await redisPid(folder);
     started.supervisor.signal('SIGTERM');
     expect(await started.ended()).toEqual({ code: 0, signal: null });
@@ -18,6 +21,16 @@ test('npm start serves until SIGTERM, and then drains and stops its Redis', asyn
   } finally {
     await started.supervisor.end();
   }
+});
+
+test.each([
+  ['20.20.2', '2026-04-30', undefined],
+  ['20.11.0', '2026-05-01', '2026-04'],
+  ['25.9.0', '2026-11-28', '2026-06'],
+  ['24.21.0', '2026-11-28', undefined],
+  ['99.0.0', '2099-01-01', undefined],
+])('Node %s on %s has had no fixes since: %s', (version, today, month) => {
+  expect(endOfLife(version, new Date(`${today}T12:00:00Z`))).toBe(month);
 });
 
 const STORE = { description: 'Redis 7.0.15, private', dataFolder: '/home/u/holdfast/.holdfast/redis' };
