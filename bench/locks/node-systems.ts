@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
-import { deadline } from '../../clients/typescript';
+import { connect, deadline } from '../../clients/typescript';
 import { readVersion } from '../../src/base/redis-address';
 import { LockClient } from '../../test/support/clients/lease-client';
 import { releaseHeld } from '../load/release-held';
@@ -26,8 +26,21 @@ interface NodeSystem {
   version(): string;
 }
 
-/** Holdfast over the generated stubs, with the deadline rule of docs/guarantees.md. */
+/** The package, which holds all locks of the process in one session. */
 function holdfast(address: string, ttlMs: number): Acquire {
+  const connected = connect(address);
+  return async (name) => {
+    const lease = await (await connected).lock(name, { ttl: ttlMs, wait: WAIT_MS });
+    return {
+      token: lease.fencingToken,
+      isHeld: () => lease.isValid,
+      release: () => releaseHeld({ release: () => lease.release() }, name),
+    };
+  };
+}
+
+/** The generated stubs, with the deadline rule of docs/guarantees.md. */
+function holdfastStubs(address: string, ttlMs: number): Acquire {
   const client = new LockClient(address);
   return async (name) => {
     const askedAt = performance.now();
@@ -59,6 +72,7 @@ function redlockVersion(): string {
 
 export const nodeSystems = {
   holdfast: { open: holdfast, version: readVersion },
+  'holdfast-stubs': { open: holdfastStubs, version: readVersion },
   redlock: { open: redlock, version: redlockVersion },
 } as const satisfies Readonly<Record<string, NodeSystem>>;
 

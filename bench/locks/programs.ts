@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import {
   buildGo,
   buildJava,
+  buildRelease,
   type BuiltProgram,
   cached,
   digestOf,
   filesBelow,
+  missingRust,
   pythonEnvironment,
 } from '../../test/support/toolchains';
 import { ROOT } from '../../test/support/root';
@@ -14,6 +16,9 @@ import { loadProgram } from '../support/load-process';
 import type { Missing } from '../support/yardsticks';
 
 const FOLDER = join(ROOT, 'bench', 'locks');
+/** The Go package and its stubs. */
+const CLIENT = join(ROOT, 'clients', 'go');
+const STUBS = join(ROOT, 'generated', 'go', 'holdfast');
 /** For the first compilation of etcd on a slow machine. */
 const BUILD_TIMEOUT_MS = 900_000;
 /** The CPU time of an ended thread is not counted, so the Java machine keeps its threads. */
@@ -30,7 +35,8 @@ const goFolder = once(async (): Promise<{ readonly folder: string } | Missing> =
   const module = join(FOLDER, 'go');
   let missing: string | undefined;
   try {
-    const folder = await cached(`bench-locks-go-${digestOf(filesBelow(module))}`, async (output) => {
+    const sources = [module, CLIENT, STUBS].flatMap(filesBelow);
+    const folder = await cached(`bench-locks-go-${digestOf(sources)}`, async (output) => {
       missing = await buildGo({
         module,
         packages: './...',
@@ -62,6 +68,23 @@ async function javaProgram(mainClass: string): Promise<BuiltProgram> {
   return { command: ['java', ...KEPT_THREADS, '-cp', built.classPath, mainClass] };
 }
 
+/** The crate of the Rust package's driver, with the package and its stubs as they are in this tree. */
+async function rustProgram(): Promise<BuiltProgram> {
+  const crate = join(FOLDER, 'rust');
+  const missing = await missingRust(crate);
+  if (missing !== undefined) return { missing };
+  const sources = [
+    ...['Cargo.toml', 'Cargo.lock', 'src/main.rs'].map((file) => join(crate, file)),
+    ...[join('clients', 'rust', 'src'), join('generated', 'rust', 'src')].flatMap((folder) =>
+      filesBelow(join(ROOT, folder)),
+    ),
+  ];
+  const folder = await cached(`bench-locks-rust-${digestOf(sources)}`, (output) =>
+    buildRelease(crate, output),
+  );
+  return { command: [join(folder, 'release', 'driver')] };
+}
+
 async function pythonProgram(): Promise<BuiltProgram> {
   const found = await pythonEnvironment(join(FOLDER, 'python', 'requirements.txt'));
   return 'missing' in found ? found : { command: [found.python, join(FOLDER, 'python', 'driver.py')] };
@@ -73,6 +96,7 @@ export const programs = {
   go: () => goProgram('driver'),
   java: () => javaProgram('Driver'),
   python: pythonProgram,
+  rust: rustProgram,
 } as const satisfies Readonly<Record<string, () => Promise<BuiltProgram>>>;
 
 export type ProgramName = keyof typeof programs;

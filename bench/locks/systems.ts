@@ -51,21 +51,30 @@ function redisson(fair: boolean): Omit<LockSystem, 'title'> {
   };
 }
 
-/** The key is the name of the system on the command line of its program. */
-export const systems = {
-  holdfast: {
-    title: 'Holdfast',
-    program: 'node',
+function holdfast(client: string, loss: string, program: ProgramName): LockSystem {
+  return {
+    title: client === '' ? 'Holdfast' : `Holdfast, ${client}`,
+    program,
     store: 'holdfast',
     isSetNxPx: false,
     abilities: {
       'order of waiters': 'first come',
       'a waiter learns of a release': 'by the answer of its call',
       'fencing token': 'yes',
-      'a holder learns of its loss': 'by its deadline',
+      'a holder learns of its loss': loss,
       "a dead holder's lock": ENDS_BY_TTL,
     },
-  },
+  };
+}
+
+const BY_SESSION = 'by its deadline, or an event of its session';
+
+/** The key is the name of the system on the command line of its program. The first one is compared with all others. */
+export const systems = {
+  holdfast: holdfast('', BY_SESSION, 'node'),
+  'holdfast-go': holdfast('Go', BY_SESSION, 'go'),
+  'holdfast-rust': holdfast('Rust', BY_SESSION, 'rust'),
+  'holdfast-stubs': holdfast('unary stubs', 'by its deadline', 'node'),
   redisson: { title: 'Redisson RLock', ...redisson(false) },
   'redisson-fair': { title: 'Redisson RFairLock', ...redisson(true) },
   curator: {

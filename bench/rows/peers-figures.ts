@@ -90,7 +90,7 @@ function byBest(
 export function roundFigures(taken: readonly Taken[]): Figure[] {
   const ours = taken.find(({ system }) => system === systems.holdfast);
   if (ours === undefined) throw new Error('Holdfast was not measured');
-  const others = taken.filter((one) => one !== ours);
+  const others = taken.filter(({ system }) => system.store !== ours.system.store);
   const polling = others.filter(({ system }) => system.isSetNxPx);
   const rest = others.filter(({ system }) => !system.isSetNxPx);
   return [

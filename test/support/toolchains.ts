@@ -153,6 +153,12 @@ export async function buildRust(crate: string): Promise<string | undefined> {
   return undefined;
 }
 
+/** Builds the programs of a crate with optimization, with `target` as the folder for all that is built. */
+export function buildRelease(crate: string, target: string): Promise<void> {
+  const args = ['build', '--quiet', '--release', '--locked', '--offline', '--target-dir', target];
+  return compile('cargo', args, crate, FIRST_BUILD_TIMEOUT_MS);
+}
+
 /** Compiles Java files with the libraries of a pom.xml. Resolves to their class path. */
 export async function buildJava(
   pom: string,

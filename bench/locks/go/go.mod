@@ -9,6 +9,13 @@ require (
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.etcd.io/etcd/server/v3 v3.6.16
 	golang.org/x/sys v0.49.0
+	holdfast.dev/go v0.0.0
+)
+
+// The package and its stubs as they are in this tree.
+replace (
+	holdfast.dev/go => ../../../clients/go
+	holdfast.dev/go/holdfast => ../../../generated/go/holdfast
 )
 
 require (
@@ -72,6 +79,7 @@ require (
 	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
+	holdfast.dev/go/holdfast v0.0.0 // indirect
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	holdfast "holdfast.dev/go"
 )
 
 const (
@@ -28,15 +29,17 @@ const (
 var background = context.Background()
 
 var systems = map[string]func(address string, ttl time.Duration) acquire{
-	"redislock": redislockLocks,
-	"redsync":   redsyncLocks,
-	"etcd":      etcdLocks,
+	"holdfast-go": holdfastLocks,
+	"redislock":   redislockLocks,
+	"redsync":     redsyncLocks,
+	"etcd":        etcdLocks,
 }
 
 var modules = map[string]string{
-	"redislock": "github.com/bsm/redislock",
-	"redsync":   "github.com/go-redsync/redsync/v4",
-	"etcd":      "go.etcd.io/etcd/client/v3",
+	"holdfast-go": "holdfast.dev/go",
+	"redislock":   "github.com/bsm/redislock",
+	"redsync":     "github.com/go-redsync/redsync/v4",
+	"etcd":        "go.etcd.io/etcd/client/v3",
 }
 
 // The version of the library in this program.
@@ -48,6 +51,25 @@ func version(system string) string {
 		}
 	}
 	return "unknown"
+}
+
+// The package holds all locks of the process in one session.
+func holdfastLocks(address string, ttl time.Duration) acquire {
+	client, err := holdfast.Connect(background, []string{address})
+	must(err)
+	return func(name string) held {
+		lease, err := client.Lock(name, holdfast.WithTTL(ttl), holdfast.WithWait(longWait)).Acquire(background)
+		must(err)
+		return held{
+			release: func() {
+				if released, err := lease.Release(background); !released {
+					must(errors.Join(errors.New("a lease was lost: the machine is too busy for this benchmark"), err))
+				}
+			},
+			token:  strconv.FormatInt(lease.FencingToken(), 10),
+			isHeld: func() bool { return lease.Check() == nil },
+		}
+	}
 }
 
 func redislockLocks(address string, ttl time.Duration) acquire {
