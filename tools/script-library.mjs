@@ -63,7 +63,9 @@ export function libraryOf(text, operations, files) {
   const letters = fieldLetters(files.map(({ lua }) => lua).join(''));
   // Not over the tables of operations, which would make a variable of an operation look like the field of a record.
   const short = (part) => shortenFields(compact(part), letters);
-  const variables = shared.replace(VARIABLES, (_, list) => `local ${list}`);
+  const variables = shared.replace(VARIABLES, (line, list, values) =>
+    isTable(list, values) ? line : `local ${list}`,
+  );
   const tables = [...ENTRIES.values()].map((entry) => tableOf(entry, operations, short)).join('');
   return text.replace(PLACE, () => `${short(variables + reset)}\n${tables}`);
 }
@@ -97,12 +99,19 @@ function unlessWhole(line) {
   return isWhole ? '' : line;
 }
 
-/** The function that gives all variables their first values, except those that are `given` before each operation. */
+const isTable = (list, values) => values === '{}' && !list.includes(',');
+
+/**
+ * The function that gives all variables their first values, except those that are `given` before each operation. A table that
+ * stayed empty is kept, because a new one costs more than the look. So no reply may have such a table.
+ */
 function resetOf(shared, given) {
   const lines = [...shared.matchAll(VARIABLES)]
-    .map(([, list, values]) => [list, values ?? namesIn(list).fill('nil').join(', ')])
-    .filter(([list]) => !namesIn(list).every((name) => given.has(name)))
-    .map(([list, values]) => `${list} = ${values}\n`);
+    .filter(([, list]) => !namesIn(list).every((name) => given.has(name)))
+    .map(([, list, values]) => {
+      if (isTable(list, values)) return `if next(${list}) then ${list} = {} end\n`;
+      return `${list} = ${values ?? namesIn(list).fill('nil').join(', ')}\n`;
+    });
   return `local function reset()\n${lines.join('')}end\n`;
 }
 

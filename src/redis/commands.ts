@@ -13,8 +13,8 @@ import type { RawArgument, RawReply, Reply, Script } from './script';
 export type FollowUp = 'none' | 'touch' | 'check-epochs';
 
 /**
- * The reply of a guarded script. Every such reply begins with the same header (scripts/shared/reply.lua). No other file
- * reads the header by position.
+ * The reply of a guarded script. Every such reply begins with its word and a header (scripts/shared/reply.lua). No other file
+ * reads them by position.
  */
 export interface GuardedReply {
   /** The outcome, or the reason why the script did nothing. */
@@ -42,24 +42,28 @@ export function isGrant(news: Reply): boolean {
   return Array.isArray(news);
 }
 
-const HEADER_LENGTH = 5;
 const FOLLOW_UPS: Readonly<Record<string, FollowUp>> = { 1: 'touch', 2: 'check-epochs' };
+const NO_NEWS: readonly Reply[] = [];
 
-/** Undefined: the reply has no header, so no script of this version has answered. */
+/**
+ * Reads the word, the header and the values of a reply (redis/scripts/shared/reply.lua). Undefined: the reply has no header,
+ * so no script of this version has answered.
+ */
 export function readGuardedReply(
   reply: unknown,
   sentAt: number,
   isRepeated = false,
 ): GuardedReply | undefined {
-  if (!Array.isArray(reply) || reply.length < HEADER_LENGTH) return undefined;
-  const [word, followUp, news, timeUs, pauseUs] = reply as Reply[];
+  if (!Array.isArray(reply) || reply.length < 2) return undefined;
+  const [word, header, ...values] = reply as Reply[];
+  const [followUp, news, timeUs, pauseUs] = Array.isArray(header) ? header : ['0', NO_NEWS, header, '0'];
   return {
     word: word as string,
     followUp: FOLLOW_UPS[followUp as string] ?? 'none',
     news: news as Reply[],
     redisTimeMs: Number(timeUs) / 1000,
     pauseMs: Number(pauseUs) / 1000,
-    values: reply.slice(HEADER_LENGTH) as Reply[],
+    values,
     sentAt,
     isRepeated,
   };

@@ -233,7 +233,7 @@ export const LIBRARY_EXPLANATIONS: readonly Explanation[] = [
     mutants: {
       'leases/scripts/lease-library.lua': [
         '`key_start, key_end = nil, nil` without `key_end`',
-        '`past_numbers = {}` only once',
+        'delete `if next(past_numbers) then past_numbers = {} end`',
       ],
     },
   },

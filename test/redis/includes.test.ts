@@ -142,7 +142,13 @@ describe('the library of leases', () => {
     /^local function reset\(\)\n[^]*?\nend\n/m.exec(library)?.[0] ?? '';
 
   it('gives each declared variable its first value before an operation', () => {
-    const reset = resetIn(withDeclaration("local one, two = {}, 'text' -- a comment\nlocal three, four\n"));
+    const reset = resetIn(
+      withDeclaration(
+        "local one, two = {}, 'text' -- a comment\nlocal three, four\nlocal five = {}\nlocal six, seven = {}\n",
+      ),
+    );
+    expect(reset).toContain('\nif next(five) then five = {} end\n');
+    expect(reset).toContain('\nsix, seven = {}\n');
     expect(reset).toContain("\none, two = {}, 'text'\n");
     expect(reset).toContain('\nthree, four = nil, nil\n');
   });
@@ -201,7 +207,9 @@ describe('the library of leases', () => {
   ])('cannot be built with %s that uses more variables than Lua allows', (_, name, file, find, before) => {
     const made = constants(38);
     const reset = resetIn(scripts.leaseLibrary);
-    const known = [...reset.matchAll(/^([\w, ]+) = /gm)].flatMap(([list]) => words(list));
+    const known = [...reset.matchAll(/^(?:if next\((\w+)\)|([\w, ]+) = )/gm)].flatMap(([, table, list]) =>
+      words(table ?? list ?? ''),
+    );
     const build = (count: number) => {
       const used = [...made, ...known].slice(0, count);
       const declaration = `local ${made.join(', ')} = ${made.map(() => "''").join(', ')}\n`;

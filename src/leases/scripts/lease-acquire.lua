@@ -107,13 +107,12 @@ if not request then
     return answer('QUEUE_FULL', place_count)
   end
   remove_old_tombstone(id)
+  meta.last_ticket = math.max(meta.last_ticket + 1, now)
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
-    ttl = ttl, queued_at = now,
+    ttl = ttl, ticket = meta.last_ticket, queued_at = meta.last_ticket,
   }
   identify(request, client)
-  meta.last_ticket = math.max(meta.last_ticket + 1, now)
-  request.ticket = meta.last_ticket
   if at_once then
     take_permits(request)
     hold(id, request)

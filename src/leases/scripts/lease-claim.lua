@@ -60,10 +60,9 @@ if not request then
   remove_old_tombstone(id)
   request = {
     attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
-    ttl = ttl, queued_at = now,
+    ttl = ttl, ticket = ticket, queued_at = ticket,
   }
   identify(request, client)
-  request.ticket = ticket
   request.state = DETACHED
   meta.last_ticket = math.max(meta.last_ticket, ticket)
 end

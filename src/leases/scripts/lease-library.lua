@@ -13,28 +13,34 @@
 -- @include shared/state.lua
 local MOST_CALLS = 256 -- most operations run 3 to 8 commands
 
--- The operations get a `redis` that counts their commands. What Redis gives to a library differs while it is loaded.
-local calls, call = 0, nil
+-- What Redis gives to a library, but only after it is loaded. Lua finds variables of the library sooner.
+local function given() return redis, cmsgpack, math, string, struct, ipairs, next, tonumber end
+local cmsgpack, math, string, struct, ipairs, next, tonumber
+-- The operations get a `redis` that counts their commands.
+local calls, call, try = 0, nil, nil
 local function counted(...)
   calls = calls + 1
   return call(...)
 end
-local function given() return redis end
+local function counted_try(...)
+  calls = calls + 1
+  return try(...)
+end
 local redis = { register_function = redis.register_function }
 
 -- @operations
 local function run(keys, args, operations)
+  local full
+  full, cmsgpack, math, string, struct, ipairs, next, tonumber = given()
   local count = tonumber(args[5])
-  local now_given = given()
-  call, redis.pcall, redis.error_reply = now_given.call, now_given.pcall, now_given.error_reply
-  redis.call = count > 1 and counted or call
+  call, try, redis.error_reply = full.call, full.pcall, full.error_reply
+  redis.call, redis.pcall = count > 1 and counted or call, count > 1 and counted_try or try
   calling_server, retention_ms, expected, not_after = args[1], tonumber(args[2]), args[3], tonumber(args[4])
   local clock = redis.call('TIME')
   now = clock[1] * 1000000 + clock[2]
   now_text = int(now)
   if now > NEVER then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
   local epochs, replies, at = {}, {}, 6
-  for i = count + 1, #keys do epochs[i - count] = redis.call('GET', keys[i]) end
   calls = 0
   for i = 1, count do
     local operation = operations[args[at]]
@@ -43,7 +49,9 @@ local function run(keys, args, operations)
       replies[i] = 'LATER'
     else
       reset()
-      STATE_KEY, epoch = keys[i], epochs[tonumber(args[at + 1])]
+      local place = tonumber(args[at + 1])
+      if epochs[place] == nil then epochs[place] = redis.call('GET', keys[count + place]) end
+      STATE_KEY, epoch = keys[i], epochs[place]
       local is_done, answered = pcall(operation.run, unpack(args, at + 2, last))
       if not is_done then
         -- The error of a command begins with its code, and an error of Lua with its place.

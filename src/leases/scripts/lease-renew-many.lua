@@ -26,7 +26,7 @@ for i = 0, #ARGV / 4 - 2 do
     and (stored_end(id) or 0) > now and is_quiet() then
     set_end(id, now + request.ttl) -- no lease lasts longer than its ttl from now (leases.lua)
     local renewed = answer_granted(id, request)
-    remaining, ttl = renewed[7], renewed[8]
+    remaining, ttl = renewed[4], renewed[5]
   end
   values[2 * i + 1], values[2 * i + 2] = remaining, ttl
 end

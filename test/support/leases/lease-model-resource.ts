@@ -218,7 +218,7 @@ export class ModelResource {
       metadata: command.metadata,
       ttl: micros(command.ttlMs),
       token: 0,
-      queuedAt: this.now,
+      queuedAt: ticket,
       grantedAt: 0,
       until: 0,
       answered: '',

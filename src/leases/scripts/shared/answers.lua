@@ -1,3 +1,4 @@
+-- @include ../../../redis/scripts/shared/reply.lua
 -- @include layout.lua
 -- @include leases.lua
 -- @include names.lua
@@ -21,6 +22,8 @@ local function extend_expiry()
   }
   return true
 end
+
+local function set_expiry(key) redis.call('PEXPIREAT', key, int(math.floor(meta.expires / 1000))) end
 
 -- Writes all changes and makes the reply. The head and the records of the state are one HSET.
 local function answer(word, ...)
@@ -48,10 +51,9 @@ local function answer(word, ...)
       end
     end
     redis.call('HSET', STATE_KEY, unpack(fields))
-    local expires_at_ms = int(math.floor(meta.expires / 1000))
-    if is_moved then redis.call('PEXPIREAT', STATE_KEY, expires_at_ms) end
+    if is_moved then set_expiry(STATE_KEY) end
     for part, is_expiring in pairs(expiring) do
-      if is_expiring then redis.call('PEXPIREAT', key_of(part), expires_at_ms) end
+      if is_expiring then set_expiry(key_of(part)) end
     end
   else
     -- The semaphore was deleted and is no longer remembered.
@@ -60,8 +62,11 @@ local function answer(word, ...)
     for part in pairs(expiring) do redis.call('UNLINK', key_of(part)) end
   end
   if is_shown_changed and watchers then tell_watchers() end
-  -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
-  return { word, own_only or (more and 1 or 0), news, now_text, paused_us, ... }
+  if own_only or more or news[1] then
+    -- A copy, because the next operation of the command may use a table that stayed empty.
+    return reply(word, own_only or (more and 1 or 0), { unpack(news) }, now_text, paused_us, ...)
+  end
+  return { word, now_text, ... }
 end
 
 local function answer_granted(id, request)

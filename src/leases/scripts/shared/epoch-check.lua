@@ -3,7 +3,7 @@
 -- @include ../../../redis/scripts/shared/reply.lua
 -- @include state.lua
 
--- Returns nothing if the script may act on all requests, else the reply, which is only the header (reply.lua):
+-- Returns nothing if the script may act on all requests, else the reply, which has no values (reply.lua):
 --   LAYOUT       the bucket has leases of another layout; the script must end
 --   STALE        the command is late, or Redis's clock differs from the server's estimate
 --   EPOCH        the bucket's epoch is of another run of Redis, so this Redis may have lost leases

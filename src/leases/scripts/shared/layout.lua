@@ -161,9 +161,9 @@ local function packed_head()
   local more_numbers = has_more and struct.pack(
     MORE, meta.is_spilled, meta.past_number, meta.offers, meta.queue, meta.detached, meta.past_count, meta.graced,
     meta.cursor, meta.past_since, meta.ends_due, meta.offers_due, meta.detached_due) or ''
-  local leases = {}
-  for i, id in ipairs(lease_ids) do leases[i] = struct.pack(ELEMENT, lease_ends[i], #id, id) end
-  return numbers .. more_numbers .. table.concat(leases) .. tombs
+  local leases = ''
+  for i, id in ipairs(lease_ids) do leases = leases .. struct.pack(ELEMENT, lease_ends[i], #id, id) end
+  return numbers .. more_numbers .. leases .. tombs
 end
 
 -- The record of a request, packed with MessagePack. Redis stores each field under its letter.
@@ -180,7 +180,8 @@ end
 -- @field t ticket          place in the queue
 -- @field f fencing_token   set by the grant or the offer; in a tombstone: set while one call may give the lease back
 -- @field g granted_at      time of the grant or the offer (us)
--- @field q queued_at       time of the first acquire (us)
+-- @field q queued_at       time of the first acquire (us): the ticket, because requests of one command have the same time, and
+--                          this time tells the waiters of a name apart
 -- @field o answered        attach of the only call that was answered with the lease; "" after a second such call
 -- @field w returnable      1 while the call in `answered` may give the lease back; only the call that got the grant may.
 --                          2: as 1, and no command of this call was answered with the lease (a direct grant)

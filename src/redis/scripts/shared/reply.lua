@@ -1,5 +1,5 @@
--- Makes a reply with the header of every guarded script and of lease-inspect. src/redis/commands.ts
--- reads the header.
+-- Makes the reply of a guarded script that has more to say than the values of its word. src/redis/commands.ts reads it. Most
+-- replies have only the time in place of this table (answers.lua): nothing follows, there is no news, grants do not pause.
 --
 -- word       the outcome, or the reason why the script did nothing
 -- follow_up  0 none, 1 a touch must follow, 2 the server must check the epoch
@@ -8,4 +8,4 @@
 -- time       Redis's time (us)
 -- pause      how long grants still pause (us)
 -- ...        the values of the word
-local function reply(word, follow_up, news, time, pause, ...) return { word, follow_up, news, time, pause, ... } end
+local function reply(word, follow_up, news, time, pause, ...) return { word, { follow_up, news, time, pause }, ... } end
