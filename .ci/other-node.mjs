@@ -1,6 +1,6 @@
-// Prints the folder of the other supported Node, so that `.ci/run` can run the tests with both: the present LTS, or
-// Node 20 if this is a newer one. Installs npm's package `node` into the cache if necessary. Without the package, prints nothing and
-// names the reason on standard error.
+// Prints the folder of another Node, so that `.ci/run` can run the tests with both: the present LTS, or Node 20 if this is
+// the present LTS. Installs npm's package `node` into the cache if necessary. Without the package, prints nothing and names
+// the reason on standard error.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -10,7 +10,7 @@ const OLDEST = '20.20.2';
 const PRESENT_LTS = '24.21.0';
 
 const present = Number(process.versions.node.split('.')[0]);
-const version = present < 22 ? PRESENT_LTS : OLDEST;
+const version = PRESENT_LTS.startsWith(`${present}.`) ? OLDEST : PRESENT_LTS;
 const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'holdfast', `node-${version}`);
 const bin = join(folder, 'node_modules', 'node', 'bin');
 

@@ -75,6 +75,7 @@ async function rustProgram(): Promise<BuiltProgram> {
   if (missing !== undefined) return { missing };
   const sources = [
     ...['Cargo.toml', 'Cargo.lock', 'src/main.rs'].map((file) => join(crate, file)),
+    ...['clients', 'generated'].map((folder) => join(ROOT, folder, 'rust', 'Cargo.toml')),
     ...[join('clients', 'rust', 'src'), join('generated', 'rust', 'src')].flatMap((folder) =>
       filesBelow(join(ROOT, folder)),
     ),

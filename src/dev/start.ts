@@ -4,7 +4,7 @@ import { banner, type StoreInfo } from './banner';
 import { EmbeddedRedis } from './embedded-redis';
 
 const POLL_MS = 500;
-/** The month of the last fixes, also for security, of each release of Node (github.com/nodejs/Release). */
+/** The month of the last fixes, security included, of each release of Node (github.com/nodejs/Release). */
 const LAST_FIXES: Readonly<Record<number, string>> = {
   20: '2026-04',
   21: '2024-06',
@@ -12,6 +12,7 @@ const LAST_FIXES: Readonly<Record<number, string>> = {
   23: '2025-06',
   24: '2028-04',
   25: '2026-06',
+  26: '2029-04',
 };
 
 /** The month of the last fixes of a release that gets no more. Undefined: the release gets fixes, or is not in the list. */
@@ -90,7 +91,7 @@ export async function startDevelopment(env: NodeJS.ProcessEnv): Promise<void> {
   const month = endOfLife(node, new Date());
   if (month)
     note(
-      `Node ${node} works, but its release has had no fixes, also for security, since ${month}: use Node 24`,
+      `Node ${node} works, but its release has had no fixes, not even of security, since ${month}: use Node 24`,
     );
   try {
     if (env['HOLDFAST_REDIS_URL']) await startWithConfiguredRedis(env);

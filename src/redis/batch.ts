@@ -105,7 +105,10 @@ export class Batch {
     this.groups = newGroups();
     this.growing = new Set();
     this.first = undefined;
-    for (const entry of ORDER) for (const group of groups[entry].values()) this.send(group);
+    forAll(
+      ORDER.flatMap((entry) => [...groups[entry].values()]),
+      (group) => this.send(group),
+    );
   }
 }
 
@@ -153,12 +156,19 @@ export function settleAll(
   error: Error | undefined,
   replies: readonly Reply[] | undefined,
 ): void {
-  const defects: unknown[] = [];
-  group.forEach((part, at) => {
+  forAll(group, (part, at) => {
     const reply = replies?.[at] as Reply[] | Error | undefined;
+    if (reply instanceof Error) part.settle(reply, undefined);
+    else part.settle(error, reply);
+  });
+}
+
+/** Does the work for all, and then throws the first defect. */
+function forAll<Item>(items: readonly Item[], work: (item: Item, at: number) => void): void {
+  const defects: unknown[] = [];
+  items.forEach((item, at) => {
     try {
-      if (reply instanceof Error) part.settle(reply, undefined);
-      else part.settle(error, reply);
+      work(item, at);
     } catch (defect) {
       defects.push(defect);
     }

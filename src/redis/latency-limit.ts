@@ -20,8 +20,9 @@ const MEASURING_COUNT = 2;
  * average. More commands would only queue in Redis, where a later and more urgent command cannot overtake them.
  *
  * The wait is measured one way, as in LEDBAT (RFC 6817): from the moment when a command left this process to the moment
- * when its script ran, by the clock of Redis; for operations that share a command, when the command began. The shortest such delay is the delay without a wait, so the difference of
- * the two clocks does not matter. The delay does not contain the time that a reply waits until this process reads it.
+ * when its script ran, by the clock of Redis; for operations that share a command, when the command began. The shortest such
+ * delay is the delay without a wait, so the difference of the two clocks does not matter. The delay does not contain the time
+ * that a reply waits until this process reads it.
  */
 export class LatencyLimit {
   private limit: number;

@@ -192,7 +192,7 @@ export class CommandRunner implements Commands {
       ...(isTimed ? [this.link.notAfterUs(deadline), mayHaveRun ? 1 : 0] : []),
     ]);
     // Operations of a library may have been collected before this one.
-    if (typeof run === 'object' && run.operation) this.writer.flush();
+    if (command.head) this.writer.flush();
     return this.writer.write(new ScriptCommand(verb, text, deadline, onOutcome, isRaw), asking);
   }
 

@@ -123,7 +123,8 @@ export interface FleetOptions {
 
 /** A store, with server processes that use the store. */
 export class Fleet<Store extends FleetStore = RedisProcess> {
-  private readonly socketsAtStart = new Map<Member, number | undefined>();
+  /** The most sockets of a server at its start. A server that starts during a fault may open some of them later. */
+  private mostSockets: number | undefined;
 
   private constructor(
     readonly redis: Store,
@@ -172,7 +173,7 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
   /** Restarts the server as `Member.restart` does, and counts the sockets of the new process. */
   async restart(member: Member): Promise<void> {
     await member.restart();
-    this.socketsAtStart.set(member, await member.sockets());
+    await this.countSockets(member);
   }
 
   /** Ends all processes. Throws if a server has crashed, has logged a defect, or has left a socket open. */
@@ -186,8 +187,13 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
 
   private async take(member: Member): Promise<Member> {
     this.members.push(member);
-    this.socketsAtStart.set(member, await member.sockets());
+    await this.countSockets(member);
     return member;
+  }
+
+  private async countSockets(member: Member): Promise<void> {
+    const count = await member.sockets();
+    if (count !== undefined) this.mostSockets = Math.max(this.mostSockets ?? 0, count);
   }
 
   private async expectClean(member: Member): Promise<void> {
@@ -195,11 +201,14 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
     if (!member.isForced) server.assertNoUnhandled();
     const defects = server.logs.filter(({ level }) => level === 'error' || level === 'fatal');
     if (defects.length > 0) throw new Error(`a server logged ${JSON.stringify(defects)}`);
-    const before = this.socketsAtStart.get(member);
-    if (server.exit !== undefined || before === undefined) return;
-    const noneLeft = async (): Promise<boolean> => ((await member.sockets()) ?? 0) <= before;
-    await eventually(`the server to have no more than ${before} sockets`, noneLeft, {
+    const most = this.mostSockets;
+    if (server.exit !== undefined || most === undefined) return;
+    let count: number | undefined;
+    const noneLeft = async (): Promise<boolean> => ((count = await member.sockets()) ?? 0) <= most;
+    await eventually(`the server to have no more than ${most} sockets`, noneLeft, {
       timeoutMs: SOCKETS_TIMEOUT_MS,
+    }).catch((error: unknown) => {
+      throw new Error(`${(error as Error).message}; it has ${count}`, { cause: error });
     });
   }
 

@@ -26,6 +26,22 @@ const MUTANTS: readonly (readonly [mistake: string, patch: Patch])[] = [
     'what takes memory leaves before what keeps leases',
     { file: BATCH, find: "['keep', 'grow', 'read']", replace: "['grow', 'keep', 'read']" },
   ],
+  [
+    'operations of another server share a command',
+    { file: BATCH, find: 'server === shared[0] && ', replace: '' },
+  ],
+  [
+    'operations with another retention share a command',
+    { file: BATCH, find: 'retentionMs === shared[1] && ', replace: '' },
+  ],
+  [
+    'operations that may grant share a command with those that may not',
+    { file: BATCH, find: 'notAfter > 0 === shared[3] > 0 && ', replace: '' },
+  ],
+  [
+    'operations with little time share a command with others',
+    { file: BATCH, find: ' && one.options.isLate === isLate', replace: '' },
+  ],
   ['a command has no bound', { file: BATCH, find: '=== MOST_TOGETHER', replace: '=== Infinity' }],
   [
     'only one command leaves when it is full',
@@ -66,14 +82,6 @@ const MUTANTS: readonly (readonly [mistake: string, patch: Patch])[] = [
     { file: RUNNER, find: '(reply as unknown) === LATER', replace: 'false' },
   ],
   ['operations have no budget', { ...LIBRARY, find: 'calls > 256 and i > 1', replace: 'false' }],
-  [
-    'an operation is told LATER when it has run',
-    {
-      ...LIBRARY,
-      find: "replies[i] = 'LATER'",
-      replace: "operation.run(unpack(args, at + 2, last))\\nreplies[i] = 'LATER'",
-    },
-  ],
 ];
 
 /** Runs the tests of batches with a changed file in place of its source. */
@@ -88,7 +96,8 @@ async function runTests(patches: readonly Patch[]): Promise<{ code: number | nul
       path,
       source.replace(/ from '(\.{1,2}\/[^']+)'/g, (_, name: string) => ` from '${join(from, name)}'`),
     );
-    mapped[`^[./]+(?:[a-z]+/)*${basename(file, '.ts')}$`] = path;
+    const name = basename(file, '.ts');
+    mapped[file === EMBEDDED ? `/generated/redis/${name}$` : `^(?:\\./|[./a-z]*/redis/)${name}$`] = path;
   }
   const config = join(folder, 'jest.config.cjs');
   writeFileSync(
@@ -110,8 +119,8 @@ async function runTests(patches: readonly Patch[]): Promise<{ code: number | nul
 it(
   'the tests of batches pass with a copy of the sources',
   async () => {
-    const none = (file: string): Patch => ({ file, find: 'import ', replace: 'import ' });
-    const { code, output } = await runTests([...[BATCH, WRITER, RUNNER].map(none)]);
+    const none = (file: string): Patch => ({ file, find: 'export ', replace: 'export ' });
+    const { code, output } = await runTests([...[BATCH, WRITER, RUNNER, EMBEDDED].map(none)]);
     expect({ code, output }).toEqual({
       code: 0,
       output: expect.stringMatching(/^Tests: +\d+ passed/m) as string,

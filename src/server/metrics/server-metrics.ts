@@ -85,7 +85,7 @@ export const serverMetrics: readonly MetricDefinition<MetricSources>[] = [
     unit: 'count',
     labels: { node: 'as above' },
     help: 'Operations on locks and semaphores that were sent in a command with others.',
-    rising: 'Normal under load: each of these operations costs Redis less.',
+    rising: 'Normal under load. Such operations cost Redis less.',
     read: ({ commands }) =>
       [...commands.all()].map(({ node, sharedCount }) => ({ labels: { node }, value: sharedCount })),
   },

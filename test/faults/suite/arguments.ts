@@ -39,6 +39,8 @@ export interface RunOptions {
 export function parseArguments(args: readonly string[]): RunOptions {
   const values = read(args);
   const traffic = numberOf(values.traffic, 'traffic', undefined);
+  if (values.beside !== undefined && values.mutant !== undefined)
+    throw new UsageError('--beside and --mutant do not go together');
   return {
     seed: numberOf(values.seed, 'seed', values.mutant === undefined ? randomInt(1_000_000) : 1),
     seconds: numberOf(values.minutes, 'minutes', 5) * 60,

@@ -22,7 +22,7 @@ async function play(options: RunOptions): Promise<boolean> {
   if ('missing' in shim) console.error(`THIS RUN STEPS NO CLOCK: ${shim.missing}`);
   const other = beside === undefined ? undefined : await buildCommit(beside);
   const programs = other && { servers: [serverProgram(), other.server] };
-  const tally = new RunTally({ seed, topology, commit: await commit(), workerCount, beside });
+  const tally = new RunTally({ seed, topology, commit: await commit(), workerCount, beside: other?.commit });
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   for (let index = 0; index < options.rounds && seconds() < options.seconds; index += 1) {

@@ -44,6 +44,7 @@ export interface RoundOutcome {
 const OFFERS_LAPSE_MS = 10_000;
 /** The quarantine and the time until servers detect its end. */
 const SETTLING_MS = QUARANTINE_MS + 15_000;
+const METRICS_TIMEOUT_MS = 10_000;
 
 /** Runs one round: starts everything, injects the planned faults, waits for rest, checks, and ends everything. */
 export async function runRound(plan: RoundPlan, programs?: Programs): Promise<RoundOutcome> {
@@ -137,11 +138,7 @@ async function playRound(
     );
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => clients.start()));
-      await allEnded([
-        nemesis.run(plan.steps),
-        limits.run(plan.limitMoves),
-        revoker.run(plan.revocations),
-      ]);
+      await allEnded([nemesis.run(plan.steps), limits.run(plan.limitMoves), revoker.run(plan.revocations)]);
       await clients.finished();
       await settle(fleet, scenario);
       await scenario.comeToRest(OFFERS_LAPSE_MS);
@@ -155,7 +152,10 @@ async function playRound(
     const told = scenario.history();
     const history = mergeHistories(told, sampler.events(told));
     const checks = checkAll(history, ALLOWANCES);
-    const sharedCount = await sharedOperations(fleet);
+    const sharedCount = await sharedOperations(fleet).catch((error: unknown) => {
+      defects.push(`the shared operations were not counted: ${(error as Error).message}`);
+      return 0;
+    });
     return { plan, history, injections: nemesis.injections, checks, sharedCount, defects };
   } finally {
     await scenario.close();
@@ -173,7 +173,8 @@ async function sharedOperations(fleet: Fleet<SuiteStore>): Promise<number> {
   for (const { server } of fleet.members) {
     if (server.admin === undefined || server.exit !== undefined) continue;
     const headers = { connection: 'close' }; // no open socket stays
-    const text = await (await fetch(`http://${server.admin}/metrics`, { headers })).text();
+    const signal = AbortSignal.timeout(METRICS_TIMEOUT_MS);
+    const text = await (await fetch(`http://${server.admin}/metrics`, { headers, signal })).text();
     for (const [, count] of text.matchAll(/^holdfast_redis_shared_operations_total\S* (\d+)/gm))
       total += Number(count);
   }

@@ -34,7 +34,7 @@ Written by \`npm run test:faults -- --write-results\` from the saved runs; do no
 works and what its terms mean see [suite/README.md](suite/README.md).
 
 ${wrapped(`Machine: ${machine}. Each run can be repeated at its commit:`)}
-\`npm run test:faults -- --topology T --seed N --workers W\`.
+\`npm run test:faults -- --topology T --seed N --workers W [--beside COMMIT]\`.
 
 ## Runs
 
