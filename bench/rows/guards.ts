@@ -30,8 +30,8 @@ export const WITHOUT: readonly Patch[] = [
   {
     file: EMBEDDED,
     lines: LIBRARY_LINES,
-    find: "epochs[i - count] = redis.call('GET', keys[i])",
-    replace: 'epochs[i - count] = false',
+    find: "epochs[place] = redis.call('GET', keys[count + place])",
+    replace: 'epochs[place] = false',
   },
   {
     file: EMBEDDED,

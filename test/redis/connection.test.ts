@@ -412,7 +412,7 @@ describe('RedisConnection', () => {
   });
 
   describe('with an epoch guard', () => {
-    const guarded = script("return {'DONE', 0, {}, 0, 0, 'value'}");
+    const guarded = script("return {'DONE', '0', 'value'}");
 
     /** Rejects the first epoch checks, as a lost connection does. */
     function guardThatFails(times: number) {
@@ -446,7 +446,7 @@ describe('RedisConnection', () => {
       const connection = await connect();
       const run = (word: string, kind: 'in doubt' | 'without grants') =>
         connection.commands.send({
-          run: script(`return {'${word}', 0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}`),
+          run: script(`return {'${word}', {0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}}`),
           keys: [],
           args: [],
           read: (reply: GuardedReply) => reply,
