@@ -446,7 +446,9 @@ describe('RedisConnection', () => {
       const connection = await connect();
       const run = (word: string, kind: 'in doubt' | 'without grants') =>
         connection.commands.send({
-          run: script(`return {'${word}', {0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}}`),
+          run: script(
+            `return {'${word}', {0, {'request id', {'id', 's1.1', '1', '1', 'secret', '1'}}, 0, 0}}`,
+          ),
           keys: [],
           args: [],
           read: (reply: GuardedReply) => reply,
