@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import {
   buildGo,
   buildJava,
-  buildRelease,
+  buildRust,
   type BuiltProgram,
   cached,
   digestOf,
   filesBelow,
-  missingRust,
   pythonEnvironment,
 } from '../../test/support/toolchains';
 import { ROOT } from '../../test/support/root';
@@ -30,19 +29,16 @@ function once<T>(build: () => Promise<T>): () => Promise<T> {
   return () => (built ??= build());
 }
 
-/** The programs of the Go module: `driver` and `etcd`. They are in the user's cache, until a file of the module changes. */
-const goFolder = once(async (): Promise<{ readonly folder: string } | Missing> => {
-  const module = join(FOLDER, 'go');
+/** A folder in the user's cache with what `build` makes, until a source changes. `build` resolves to why it could not. */
+async function builtFolder(
+  name: string,
+  sources: readonly string[],
+  build: (output: string) => Promise<string | undefined>,
+): Promise<{ readonly folder: string } | Missing> {
   let missing: string | undefined;
   try {
-    const sources = [module, CLIENT, STUBS].flatMap(filesBelow);
-    const folder = await cached(`bench-locks-go-${digestOf(sources)}`, async (output) => {
-      missing = await buildGo({
-        module,
-        packages: './...',
-        output: `${output}/`,
-        timeoutMs: BUILD_TIMEOUT_MS,
-      });
+    const folder = await cached(`bench-locks-${name}-${digestOf(sources)}`, async (output) => {
+      missing = await build(output);
       if (missing !== undefined) throw new Error(missing);
     });
     return { folder };
@@ -50,6 +46,14 @@ const goFolder = once(async (): Promise<{ readonly folder: string } | Missing> =
     if (missing === undefined) throw error;
     return { missing };
   }
+}
+
+/** The programs of the Go module: `driver` and `etcd`. */
+const goFolder = once(() => {
+  const module = join(FOLDER, 'go');
+  return builtFolder('go', [module, CLIENT, STUBS].flatMap(filesBelow), (output) =>
+    buildGo({ module, packages: './...', output: `${output}/`, timeoutMs: BUILD_TIMEOUT_MS }),
+  );
 });
 
 const classPath = once(() => {
@@ -68,22 +72,15 @@ async function javaProgram(mainClass: string): Promise<BuiltProgram> {
   return { command: ['java', ...KEPT_THREADS, '-cp', built.classPath, mainClass] };
 }
 
-/** The crate of the Rust package's driver, with the package and its stubs as they are in this tree. */
+/** The driver with the Rust package and its stubs as they are in this tree. */
 async function rustProgram(): Promise<BuiltProgram> {
-  const crate = join(FOLDER, 'rust');
-  const missing = await missingRust(crate);
-  if (missing !== undefined) return { missing };
-  const sources = [
-    ...['Cargo.toml', 'Cargo.lock', 'src/main.rs'].map((file) => join(crate, file)),
-    ...['clients', 'generated'].map((folder) => join(ROOT, folder, 'rust', 'Cargo.toml')),
-    ...[join('clients', 'rust', 'src'), join('generated', 'rust', 'src')].flatMap((folder) =>
-      filesBelow(join(ROOT, folder)),
-    ),
-  ];
-  const folder = await cached(`bench-locks-rust-${digestOf(sources)}`, (output) =>
-    buildRelease(crate, output),
+  const crates = [join(FOLDER, 'rust'), join(ROOT, 'clients', 'rust'), join(ROOT, 'generated', 'rust')];
+  const sources = crates.flatMap((crate) => [join(crate, 'Cargo.toml'), ...filesBelow(join(crate, 'src'))]);
+  const [crate = ''] = crates;
+  const built = await builtFolder('rust', [join(crate, 'Cargo.lock'), ...sources], (output) =>
+    buildRust(crate, ['--release', '--target-dir', output]),
   );
-  return { command: [join(folder, 'release', 'driver')] };
+  return 'missing' in built ? built : { command: [join(built.folder, 'release', 'driver')] };
 }
 
 async function pythonProgram(): Promise<BuiltProgram> {

@@ -126,7 +126,6 @@ function areAlike(one: BatchedOperation, other: BatchedOperation): boolean {
 
 /** The call of a function for these operations, in Redis's protocol. The call is late if it is late for one of them. */
 export function callText(group: Group): string {
-  if (group.length === 1) return lonelyCallText(group[0] as BatchedOperation);
   const guarded = group.filter(({ hasGuard }) => hasGuard);
   const [{ options: first }] = [...guarded, ...group] as [BatchedOperation, ...BatchedOperation[]];
   const [server, retentionMs, epoch, latest] = first.shared;
@@ -140,11 +139,6 @@ export function callText(group: Group): string {
   }
   const keys = [...group.map(({ stateKey }) => stateKey), ...places.keys(), ...first.keys.slice(2)];
   return commandText('fcall', first.functionName, keys, args);
-}
-
-function lonelyCallText({ options }: BatchedOperation): string {
-  const { functionName, operation, keys, shared, args } = options;
-  return commandText('fcall', functionName, keys, [...shared, 1, operation.name, 1, ...args]);
 }
 
 /**

@@ -143,7 +143,6 @@ export class CommandRunner implements Commands {
     }
     const { answering, meter, library } = this.link;
     const called = verb === 'evalsha' && typeof run === 'object' ? library?.functionFor(run) : undefined;
-    const isFunction = called !== undefined;
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
       if ((reply as unknown) === LATER) return this.sendLater(operation, mayHaveRun, asking);
@@ -151,7 +150,7 @@ export class CommandRunner implements Commands {
       if (error) {
         this.window.leave(turn.priority, isReplyError(error) ? {} : undefined);
         meter?.failed(failureClassOf(error));
-        return this.onFailure(operation, error, { mayHaveRun, asking, isFunction });
+        return this.onFailure(operation, error, sending);
       }
       if (command.guard === undefined) {
         this.window.leave(turn.priority, {});
@@ -167,7 +166,8 @@ export class CommandRunner implements Commands {
         this.settle(operation, withoutGrants, sentAt, answering),
       );
     };
-    const sending: Sending = { mayHaveRun, asking, epochArguments, onOutcome };
+    const isFunction = called !== undefined;
+    const sending: Sending = { mayHaveRun, asking, isFunction, sentAt, epochArguments, onOutcome };
     const flush = isFunction
       ? this.writeOperation(operation, called, sending)
       : this.writeScript(operation, verb, sending);
@@ -199,7 +199,7 @@ export class CommandRunner implements Commands {
   private writeOperation<T>(operation: Operation<T>, functionName: string, sending: Sending): Flush {
     const { command, deadline } = operation;
     const { run, keys, head, args } = command;
-    const { mayHaveRun, asking, epochArguments, onOutcome } = sending;
+    const { mayHaveRun, asking, sentAt, epochArguments, onOutcome } = sending;
     const part = new BatchedOperation({
       functionName,
       operation: (run as Script).operation as LibraryOperation,
@@ -207,7 +207,7 @@ export class CommandRunner implements Commands {
       shared: [...(head as ServerArguments), ...epochArguments] as unknown as SharedArguments,
       args: args as readonly (string | number)[],
       deadline,
-      isLate: deadline - this.options.clock.now() < this.options.commandTimeoutMs / 2,
+      isLate: deadline - sentAt < this.options.commandTimeoutMs / 2,
       onOutcome,
     });
     if (mayHaveRun || asking) return this.writer.writeAlone(part, asking);
@@ -322,14 +322,6 @@ export class CommandRunner implements Commands {
 /** In place of the arguments of a guard, for an operation without one. */
 const NO_GUARD = ['', 0] as const;
 
-/** How an operation is sent. */
-interface Sending {
-  readonly mayHaveRun: boolean;
-  readonly asking: boolean;
-  readonly epochArguments: readonly (string | number)[];
-  readonly onOutcome: OnOutcome;
-}
-
 /** How the last command of an operation was sent. */
 interface Sent {
   /** True: an earlier command of the operation may have run. */
@@ -337,4 +329,11 @@ interface Sent {
   readonly asking: boolean;
   /** True: the command called a function of a library. */
   readonly isFunction: boolean;
+}
+
+/** What a command of an operation is sent with. */
+interface Sending extends Sent {
+  readonly sentAt: number;
+  readonly epochArguments: readonly (string | number)[];
+  readonly onOutcome: OnOutcome;
 }

@@ -123,8 +123,8 @@ export interface FleetOptions {
 
 /** A store, with server processes that use the store. */
 export class Fleet<Store extends FleetStore = RedisProcess> {
-  /** The most sockets of a server at its start. A server that starts during a fault may open some of them later. */
-  private mostSockets: number | undefined;
+  /** The most sockets of a member at one of its starts, because a server that starts during a fault opens some of them later. */
+  private readonly socketsAtStart = new Map<Member, number>();
 
   private constructor(
     readonly redis: Store,
@@ -193,7 +193,8 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
 
   private async countSockets(member: Member): Promise<void> {
     const count = await member.sockets();
-    if (count !== undefined) this.mostSockets = Math.max(this.mostSockets ?? 0, count);
+    if (count !== undefined)
+      this.socketsAtStart.set(member, Math.max(this.socketsAtStart.get(member) ?? 0, count));
   }
 
   private async expectClean(member: Member): Promise<void> {
@@ -201,7 +202,7 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
     if (!member.isForced) server.assertNoUnhandled();
     const defects = server.logs.filter(({ level }) => level === 'error' || level === 'fatal');
     if (defects.length > 0) throw new Error(`a server logged ${JSON.stringify(defects)}`);
-    const most = this.mostSockets;
+    const most = this.socketsAtStart.get(member);
     if (server.exit !== undefined || most === undefined) return;
     let count: number | undefined;
     const noneLeft = async (): Promise<boolean> => ((count = await member.sockets()) ?? 0) <= most;

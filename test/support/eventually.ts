@@ -56,6 +56,12 @@ export async function eventuallyPasses(
   );
 }
 
+/** Waits until all have ended, and then throws the first error: what goes on would use what is closed then. */
+export async function allEnded(works: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(works)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
 /**
  * Runs every step in order, also after a step that fails, and then throws the first error. A connection that stays open
  * would keep the test run alive.

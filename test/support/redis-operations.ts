@@ -50,3 +50,8 @@ export function scriptCalls(stats: string): number {
   const counts = stats.matchAll(/^cmdstat_(?:evalsha|fcall)(?:_ro)?:calls=(\d+)/gm);
   return [...counts].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
+
+/** How often clients called the library, by the text of INFO commandstats. */
+export function functionCalls(stats: string): number {
+  return Number(/^cmdstat_fcall:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+}

@@ -145,18 +145,17 @@ export async function missingRust(crate: string): Promise<string | undefined> {
   );
 }
 
-/** Builds the programs of a crate. Resolves to the reason why they cannot be built, or to undefined. */
-export async function buildRust(crate: string): Promise<string | undefined> {
+/** Builds the programs of a crate. Resolves to the reason why they cannot be built, or to undefined. `more`: for cargo. */
+export async function buildRust(crate: string, more: readonly string[] = []): Promise<string | undefined> {
   const missing = await missingRust(crate);
   if (missing !== undefined) return missing;
-  await compile('cargo', ['build', '--quiet', '--locked', '--offline'], crate, FIRST_BUILD_TIMEOUT_MS);
+  await compile(
+    'cargo',
+    ['build', '--quiet', '--locked', '--offline', ...more],
+    crate,
+    FIRST_BUILD_TIMEOUT_MS,
+  );
   return undefined;
-}
-
-/** Builds the programs of a crate with optimization, with `target` as the folder for all that is built. */
-export function buildRelease(crate: string, target: string): Promise<void> {
-  const args = ['build', '--quiet', '--release', '--locked', '--offline', '--target-dir', target];
-  return compile('cargo', args, crate, FIRST_BUILD_TIMEOUT_MS);
 }
 
 /** Compiles Java files with the libraries of a pom.xml. Resolves to their class path. */

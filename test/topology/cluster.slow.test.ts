@@ -146,7 +146,8 @@ test('leases of a killed master continue at its replica, and calls on other mast
     // The old master restarts as a replica and gets no scripts.
     await victim.redis.restart();
     await eventually('the old master to be a replica', () => isReplica(victim), WAIT);
-    await functionsWork(stage, 'after');
+    await locksWork(stage, 'after');
+    await functionsWork(stage, 'by functions');
     expect(await scriptCount(victim.redis)).toBe(0);
   }));
 

@@ -5,7 +5,7 @@ import { closeAll, eventually } from '../support/eventually';
 import { endQuarantine as callEndQuarantine, endingOf, refusal } from '../support/clients/calls';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { type LockClient, ms } from '../support/clients/lease-client';
-import { scriptCalls } from '../support/redis-operations';
+import { functionCalls, scriptCalls } from '../support/redis-operations';
 import { Stopwatch } from '../support/stopwatch';
 
 /** Warnings that these tests cause on purpose, because their Redis need not survive a power cut. */
@@ -178,8 +178,7 @@ export async function functionsWork(stage: Stage, stem: string): Promise<void> {
 }
 
 async function functionCount(redis: RedisProcess): Promise<number> {
-  const stats = String(await redis.command('INFO', 'commandstats'));
-  return Number(/^cmdstat_fcall:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+  return functionCalls(String(await redis.command('INFO', 'commandstats')));
 }
 
 async function semaphoresWork({ one, other }: Stage, stem: string): Promise<void> {

@@ -30,10 +30,10 @@ local redis = { register_function = redis.register_function }
 
 -- @operations
 local function run(keys, args, operations)
-  local full
-  full, cmsgpack, math, string, struct, ipairs, next, tonumber = given()
+  local api
+  api, cmsgpack, math, string, struct, ipairs, next, tonumber = given()
   local count = tonumber(args[5])
-  call, try, redis.error_reply = full.call, full.pcall, full.error_reply
+  call, try, redis.error_reply = api.call, api.pcall, api.error_reply
   redis.call, redis.pcall = count > 1 and counted or call, count > 1 and counted_try or try
   calling_server, retention_ms, expected, not_after = args[1], tonumber(args[2]), args[3], tonumber(args[4])
   local clock = redis.call('TIME')

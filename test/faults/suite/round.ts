@@ -1,5 +1,5 @@
 import { checkAll, type CheckResult } from '../../support/checkers/check-all';
-import { eventually } from '../../support/eventually';
+import { allEnded, eventually } from '../../support/eventually';
 import type { History } from '../../support/history';
 import { mergeHistories } from '../../support/history-recorder';
 import { Fleet, type MemberOptions } from '../fleet';
@@ -160,12 +160,6 @@ async function playRound(
   } finally {
     await scenario.close();
   }
-}
-
-/** Waits for all, because those that go on after a failure of another would use what is closed then. */
-async function allEnded(works: readonly Promise<void>[]): Promise<void> {
-  const ends = await Promise.allSettled(works);
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 async function sharedOperations(fleet: Fleet<SuiteStore>): Promise<number> {

@@ -471,6 +471,7 @@ describe('lease-revoke of a waiter', () => {
     await bob.giveBack();
     const enqueueTimeUs = await enqueued(alice);
     await fixture.permits.setQueuedAt(bob, Number(enqueueTimeUs));
+    expect(await enqueued(bob)).toBe(enqueueTimeUs);
     expect(await fixture.step(lock, { kind: 'waiter', position: 1, enqueueTimeUs })).toEqual(NOTHING);
     expect(await fixture.recordOf(bob)).toMatchObject({ state: 'detached' });
   });

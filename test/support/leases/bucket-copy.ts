@@ -12,23 +12,29 @@ const RESTORE = `
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end
 for _, key in ipairs(redis.call('KEYS', 'copy of *')) do redis.call('COPY', key, string.sub(key, 9)) end`;
 
-/** The whole content of the keys, as hexadecimal text. The members of a set and the fields of a hash are sorted. */
-const READ = `
-local function hex(text) return (string.gsub(text, '.', function(c) return string.format('%02x', string.byte(c)) end)) end
-local function readable(key)
-  local kind = redis.call('TYPE', key).ok
-  if kind == 'string' then return { hex(redis.call('GET', key)) } end
-  local values = kind == 'hash' and redis.call('HGETALL', key) or redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-  local parts = {}
-  for i = 1, #values, 2 do parts[#parts + 1] = hex(values[i]) .. '=' .. hex(values[i + 1]) end
-  table.sort(parts)
-  return parts
-end
+/** Lua: the type and the content of a key, with hashes of binary values. The fields of a hash have no order. */
+export const CONTENT_OF = `
+local function content_of(key)
+  local type, content = redis.call('TYPE', key).ok, {}
+  if type == 'hash' then
+    local all = redis.call('HGETALL', key)
+    for i = 1, #all, 2 do content[#content + 1] = all[i] .. '=' .. redis.sha1hex(all[i + 1]) end
+    table.sort(content)
+  elseif type == 'zset' then
+    content = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  else
+    content = { redis.call('GET', key) }
+  end
+  return type, content
+end`;
+
+const READ = `${CONTENT_OF}
 local keys = redis.call('KEYS', ARGV[1])
 table.sort(keys)
 local lines = {}
 for i, key in ipairs(keys) do
-  lines[i] = key .. ' until ' .. redis.call('PEXPIRETIME', key) .. ': ' .. table.concat(readable(key), ' ')
+  local type, content = content_of(key)
+  lines[i] = key .. ' (' .. type .. ') until ' .. redis.call('PEXPIRETIME', key) .. ': ' .. table.concat(content, ' ')
 end
 return lines`;
 

@@ -2,6 +2,7 @@ import { Redis, type ChainableCommander } from 'ioredis';
 import { operation, type Script } from '../../../src/redis/script';
 import { RedisProcess } from '../processes/redis-process';
 import { argumentCounts } from '../redis-operations';
+import { CONTENT_OF } from './bucket-copy';
 import { withFrozenClock } from './lease-server';
 import { FROZEN_CLOCK } from './lease-stored';
 import {
@@ -51,26 +52,13 @@ const AHEAD_S = 86_400;
 /** Commands between two looks at the stored keys. */
 const LOOK_EVERY = 20;
 
-/**
- * All keys except the clock: type, the time of the expiry (ms), or 'soon' if Redis's own clock has decided, and content. The
- * fields of a hash have no order.
- */
-const LOOK = `
+/** All keys except the clock: type, the time of the expiry (ms), or 'soon' if Redis's own clock has decided, and content. */
+const LOOK = `${CONTENT_OF}
   local keys, found, time = redis.call('KEYS', '*'), {}, redis.call('TIME')
   table.sort(keys)
   for _, key in ipairs(keys) do
-    local expiry, type = redis.call('PEXPIRETIME', key), redis.call('TYPE', key).ok
+    local expiry, type, content = redis.call('PEXPIRETIME', key), content_of(key)
     if expiry > 0 and expiry < (time[1] + ${AHEAD_S / 2}) * 1000 then expiry = 'soon' end
-    local content = {}
-    if type == 'hash' then
-      local all = redis.call('HGETALL', key)
-      for i = 1, #all, 2 do content[#content + 1] = all[i] .. '=' .. redis.sha1hex(all[i + 1]) end
-      table.sort(content)
-    elseif type == 'zset' then
-      content = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-    else
-      content = { redis.call('GET', key) }
-    end
     if key ~= '${FROZEN_CLOCK}' then found[#found + 1] = { key, type, expiry, content } end
   end
   return found`;

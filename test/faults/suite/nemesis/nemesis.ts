@@ -1,3 +1,4 @@
+import { allEnded } from '../../../support/eventually';
 import { seeded } from '../../../support/random';
 import type { Micros } from '../../../support/history';
 import { monotonicMicros } from '../../../support/history-recorder';
@@ -38,9 +39,7 @@ export class Nemesis {
       turn.catch(() => undefined); // The failure is thrown below, after the end of the other faults.
       running.push(turn);
     }
-    const outcomes = await Promise.allSettled(running);
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    await allEnded(running);
   }
 
   private takeTurn(step: Step): Promise<void> {
