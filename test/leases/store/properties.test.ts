@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Resource } from '../../../src/leases/lease';
-import { type Arena, compare, SLOTS, type World } from '../../support/leases/lease-arena';
+import { type Arena, compare, SEMAPHORE_LIMIT, SLOTS, type World } from '../../support/leases/lease-arena';
 import { randomSteps } from '../../support/leases/lease-commands';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { brokenInvariants, brokenTransitions } from '../../support/leases/lease-invariants';
@@ -13,7 +13,6 @@ import { is } from '../../support/reply-kinds';
 import { assertWithinTime, HISTORIES } from '../../support/timed-property';
 
 const STEPS = 60;
-const SEMAPHORE_LIMIT = 5;
 
 const heads = [
   ['', false],

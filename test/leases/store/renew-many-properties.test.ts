@@ -2,16 +2,13 @@ import fc from 'fast-check';
 import { LOCK_LIMIT } from '../../../src/leases/lease';
 import type { LeaseToRenew, Renewed, RenewReply } from '../../../src/leases/lease-store';
 import { BucketCopy } from '../../support/leases/bucket-copy';
-import { type Arena, compare, SLOTS, type World } from '../../support/leases/lease-arena';
+import { type Arena, compare, type World, worldOfOneBucket } from '../../support/leases/lease-arena';
 import { randomSteps } from '../../support/leases/lease-commands';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
 import { brokenInvariants } from '../../support/leases/lease-invariants';
-import { LeaseModel } from '../../support/leases/lease-model';
 import type { Requester } from '../../support/leases/lease-requester';
 import { is } from '../../support/reply-kinds';
 import { assertWithinTime, HISTORIES } from '../../support/timed-property';
-
-const SEMAPHORE_LIMIT = 5;
 
 const heads = [
   ['', false],
@@ -25,19 +22,6 @@ describe.each(heads)('a common renewal, after random commands of two servers%s',
     on = await LeaseFixture.open({ frozenClock: true, smallHead });
   });
   afterAll(() => on.close());
-
-  /** A lock and a semaphore of one bucket. */
-  async function newWorld(): Promise<World> {
-    const arenas: Arena[] = [];
-    for (const service of ['lock', 'semaphore'] as const) {
-      const resource = arenas[0] ? on.resourceBeside(arenas[0].resource, service) : on.resource(service);
-      const slots = Array.from({ length: SLOTS }, () => []);
-      const limit = service === 'semaphore' ? SEMAPHORE_LIMIT : undefined;
-      arenas.push({ resource, limit, model: new LeaseModel(), slots, stored: await on.stored(resource) });
-    }
-    const servers = [await on.server('s1'), await on.server('s2')];
-    return { fixture: on, servers, arenas, log: [] };
-  }
 
   /** A stream with a lease in the bucket of the world. */
   async function heldBeside({ arenas }: World): Promise<Requester> {
@@ -102,7 +86,7 @@ describe.each(heads)('a common renewal, after random commands of two servers%s',
     };
     await assertWithinTime(
       fc.asyncProperty(fc.record(drawn), async ({ before, newCount, after, passedMs, ...choice }) => {
-        const world = await newWorld();
+        const world = await worldOfOneBucket(on);
         const setup = () => ({ model: {}, real: world });
         await fc.asyncModelRun(setup, before);
         await arrive(world, newCount);

@@ -3,14 +3,11 @@ import type { LeaseStore } from '../../../src/leases/lease-store';
 import type { BatchedOperation } from '../../../src/redis/batch';
 import { CommandWriter } from '../../../src/redis/writer';
 import { BucketCopy } from '../../support/leases/bucket-copy';
-import { type Arena, SLOTS, type World } from '../../support/leases/lease-arena';
+import { SLOTS, worldOfOneBucket } from '../../support/leases/lease-arena';
 import { randomSteps } from '../../support/leases/lease-commands';
 import { LeaseFixture } from '../../support/leases/lease-fixture';
-import { LeaseModel } from '../../support/leases/lease-model';
 import type { Requester } from '../../support/leases/lease-requester';
 import { assertWithinTime, HISTORIES } from '../../support/timed-property';
-
-const SEMAPHORE_LIMIT = 5;
 
 /** An operation with the arguments that its caller knows before the turn. */
 type Asked = (store: LeaseStore) => Promise<unknown>;
@@ -43,18 +40,6 @@ describe('operations that are asked for in one turn, after random commands of tw
   });
   afterAll(() => on.close());
 
-  /** A lock and a semaphore of one bucket. */
-  async function newWorld(): Promise<World> {
-    const arenas: Arena[] = [];
-    for (const service of ['lock', 'semaphore'] as const) {
-      const resource = arenas[0] ? on.resourceBeside(arenas[0].resource, service) : on.resource(service);
-      const slots = Array.from({ length: SLOTS }, () => []);
-      const limit = service === 'semaphore' ? SEMAPHORE_LIMIT : undefined;
-      arenas.push({ resource, limit, model: new LeaseModel(), slots, stored: await on.stored(resource) });
-    }
-    return { fixture: on, servers: [await on.server('s1'), await on.server('s2')], arenas, log: [] };
-  }
-
   const readable = (answers: readonly PromiseSettledResult<unknown>[]) =>
     answers.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)));
   /** The times of this process and of Redis's own clock. */
@@ -76,7 +61,7 @@ describe('operations that are asked for in one turn, after random commands of tw
     };
     await assertWithinTime(
       fc.asyncProperty(fc.record(drawn), async ({ before, turn }) => {
-        const world = await newWorld();
+        const world = await worldOfOneBucket(on);
         await fc.asyncModelRun(() => ({ model: {}, real: world }), before);
         const { store } = await on.server('s1');
         const fresh = await Promise.all(

@@ -3,7 +3,7 @@ import type { Resource } from '../../../src/leases/lease';
 import { showSame } from '../../../src/leases/watch-state';
 import type { LeaseFixture } from './lease-fixture';
 import { brokenInvariants, brokenTransitions } from './lease-invariants';
-import type { LeaseModel } from './lease-model';
+import { LeaseModel } from './lease-model';
 import type { TestServer } from './lease-server';
 import type { Stored } from './lease-stored';
 import type { Requester } from './lease-requester';
@@ -30,6 +30,19 @@ export interface World {
 
 export const SLOTS = 5;
 export const ARENAS = 2;
+export const SEMAPHORE_LIMIT = 5;
+
+/** A lock and a semaphore of one bucket, for two servers. */
+export async function worldOfOneBucket(on: LeaseFixture): Promise<World> {
+  const arenas: Arena[] = [];
+  for (const service of ['lock', 'semaphore'] as const) {
+    const resource = arenas[0] ? on.resourceBeside(arenas[0].resource, service) : on.resource(service);
+    const slots = Array.from({ length: SLOTS }, () => []);
+    const limit = service === 'semaphore' ? SEMAPHORE_LIMIT : undefined;
+    arenas.push({ resource, limit, model: new LeaseModel(), slots, stored: await on.stored(resource) });
+  }
+  return { fixture: on, servers: [await on.server('s1'), await on.server('s2')], arenas, log: [] };
+}
 
 export type Reply = object;
 type Step = (arena: Arena, world: World) => Promise<void>;
